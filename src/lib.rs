@@ -1,1 +1,46 @@
-//! warmcell
+//! Code cells that stay warm: persistent Python sessions inside a Rust host, for agents.
+//!
+//! A host hands over a piece of code that a model wrote (a *cell*) and gets an [`Outcome`] it can act on: value, output,
+//! error, and the truth about the session's state. Between cells the [`Session`] keeps its variables, imports, functions,
+//! classes and tasks.
+//!
+//! ```
+//! # #[cfg(feature = "python")] {
+//! use warmcell::{Language, Session};
+//!
+//! let session = Session::builder(Language::Python).open_blocking()?;
+//! session.run("rows = [{'name': 'Ann', 'score': 91}, {'name': 'Bob', 'score': 77}]".into())?.wait();
+//! let outcome = session.run("return max(rows, key=lambda row: row['score'])['name']".into())?.wait();
+//! assert_eq!(outcome.value.unwrap().as_str(), "\"Ann\"");
+//! # }
+//! # Ok::<(), warmcell::RuntimeError>(())
+//! ```
+//!
+//! # The map
+//!
+//! - [`Session`], made by [`SessionBuilder`], runs a [`Cell`] as an [`Execution`] and hands back an [`Outcome`].
+//! - [`CodeRuntime`] is the contract in two verbs, for hosts that want no more.
+//! - [`Limits`] are a session's budgets; [`Placement`] says where its engine runs.
+//! - [`Event`] and [`Events`] are a cell's output while it runs.
+//!
+//! Futures need no runtime: they work on any executor, and [`Execution::wait`] needs none at all.
+//!
+//! In process, code is trusted code: it can do whatever the host can. An engine that crashes takes the process with it.
+
+mod cell;
+mod engine;
+mod limits;
+mod outcome;
+mod output;
+mod placement;
+mod runtime;
+mod session;
+
+pub use cell::Cell;
+pub use engine::{Integers, Variable};
+pub use limits::Limits;
+pub use outcome::{Background, Cut, Display, Failure, FailureKind, InvalidJson, Json, Outcome, SessionState, Truncated};
+pub use output::{Event, Events, Stream};
+pub use placement::Placement;
+pub use runtime::{CodeRuntime, Language, RuntimeError, SessionBuilder};
+pub use session::{Canceller, Execution, Session};

@@ -1,0 +1,138 @@
+//! The seam between languages and places: what a placement asks of an engine, and nothing about either side.
+//!
+//! A [`Language`] is ready on the thread that made it and opens an [`Engine`] for each session there; an engine lives and
+//! dies on that thread. Only the [`Interrupter`] is called from other threads, by the placement's watchdog.
+
+#[cfg(feature = "python")]
+pub(crate) mod python;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::Limits;
+use crate::outcome::{Failure, Json};
+use crate::output::Sink;
+use crate::runtime::{self, RuntimeError, SessionBuilder};
+
+/// A language, ready to open sessions on the thread it lives on.
+pub(crate) trait Language {
+    /// Makes the engine of a new session.
+    fn open(&mut self, opening: &Opening) -> Result<Box<dyn Engine>, EngineError>;
+}
+
+/// One session's side of a language.
+pub(crate) trait Engine {
+    /// Runs one cell to its end. Whatever the cell does is a [`Completion`].
+    fn run(&mut self, task: &Task<'_>) -> Completion;
+
+    /// Forgets everything the session made. On an error the session is as it was.
+    fn reset(&mut self) -> Result<(), EngineError>;
+
+    /// The names the program bound, without running any of its code.
+    fn inspect(&mut self) -> Vec<Variable>;
+
+    /// Puts a host's value into the session under a name.
+    fn bind(&mut self, name: &str, value: &Json) -> Result<(), EngineError>;
+}
+
+/// Stops a running cell from another thread.
+pub(crate) trait Interrupter: Send + Sync {
+    /// Takes the next step towards the end of the cell of `epoch`, `elapsed` after the stop was asked for.
+    ///
+    /// Returns when to press again, should the cell still run then. Pressing for a cell that has ended does nothing.
+    fn press(&self, epoch: u64, elapsed: Duration) -> Duration;
+}
+
+/// How a placement brings a language to life on a thread of its own.
+pub(crate) struct Launch {
+    /// The engine, as messages name it.
+    pub(crate) engine: &'static str,
+    /// The stack its thread needs.
+    pub(crate) stack_bytes: usize,
+    /// A process can have it but once: all sessions share one thread.
+    pub(crate) once_per_process: bool,
+    /// Runs on the thread, and makes what lives there.
+    pub(crate) start: Start,
+}
+
+/// Brings a language to life on the calling thread.
+pub(crate) type Start = Box<dyn FnOnce() -> Result<(Box<dyn Language>, Arc<dyn Interrupter>), EngineError> + Send>;
+
+/// How to bring the language of a new session to life.
+pub(crate) fn launch(builder: &SessionBuilder) -> Result<Launch, RuntimeError> {
+    match builder.language {
+        #[cfg(feature = "python")]
+        runtime::Language::Python => Ok(python::launch(builder)),
+        #[cfg(not(feature = "python"))]
+        runtime::Language::Python => Err(RuntimeError::NotBuilt { engine: "Python", feature: "python" }),
+    }
+}
+
+/// What a session's engine is made with.
+#[derive(Clone)]
+pub(crate) struct Opening {
+    pub(crate) limits: Limits,
+    pub(crate) integers: Integers,
+    pub(crate) python: Option<PathBuf>,
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) env: BTreeMap<String, String>,
+    /// Where the session's output goes, also between its cells.
+    pub(crate) sink: Arc<dyn Sink>,
+}
+
+/// One cell, as an engine gets it.
+pub(crate) struct Task<'a> {
+    /// The source, without a fence; never blank.
+    pub(crate) code: &'a str,
+    /// Which cell of its session it is, for its name in tracebacks.
+    pub(crate) number: u64,
+    /// Identifies this run to the interrupter; never used twice in a process.
+    pub(crate) epoch: u64,
+}
+
+/// How a cell ended, as its engine saw it.
+#[derive(Default)]
+pub(crate) struct Completion {
+    /// The cell's value, when it produced one that could be handed over.
+    pub(crate) value: Option<Json>,
+    /// Why the cell is not ok.
+    pub(crate) failure: Option<Failure>,
+    /// The cell ended because the interrupter was pressed; the placement knows why that was, and `failure` may carry
+    /// where the cell stood.
+    pub(crate) interrupted: bool,
+    /// What the reader must know besides.
+    pub(crate) notice: Option<String>,
+}
+
+/// Which integers a value may hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Integers {
+    /// Everything from -2^63 to 2^64 - 1.
+    #[default]
+    Exact,
+    /// Nothing beyond 2^53 - 1 in magnitude, for readers that parse JSON numbers as doubles.
+    Safe,
+}
+
+/// A name that the program bound.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Variable {
+    /// The name.
+    pub name: String,
+    /// The class of its value.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// The beginning of its value, computed without running the program's code.
+    pub preview: String,
+}
+
+/// What an engine could not do; the text says what, and what to do about it.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct EngineError(pub(crate) String);

@@ -1,0 +1,42 @@
+//! What cells print and show, on its way from an engine to the outcome and to a reader who watches.
+//!
+//! An engine writes into a [`Sink`] and knows nothing else. In process the sink is the session's [`Transcript`], which
+//! keeps a [`Ledger`] for each stream; a worker's sink will be its descriptors.
+
+mod events;
+mod ledger;
+mod transcript;
+
+use crate::outcome::Display;
+
+pub(crate) use events::{EventSender, event_stream};
+pub use events::{Event, Events};
+pub(crate) use transcript::Transcript;
+
+/// One of the two streams a cell prints to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// In whose name something is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The cell that runs.
+    Cell,
+    /// A thread, task or timer of an earlier cell.
+    Background,
+}
+
+/// Where an engine's output goes. Called from the engine's thread and from threads of the program; never blocks.
+pub(crate) trait Sink: Send + Sync {
+    /// Takes bytes as the program wrote them: UTF-8 mostly, cut anywhere.
+    fn write(&self, stream: Stream, origin: Origin, bytes: &[u8]);
+    /// The program flushed: a reader who watches should have what was written so far.
+    fn flush(&self, stream: Stream);
+    /// Takes something the cell shows.
+    fn display(&self, entry: Display);
+}

@@ -1,0 +1,206 @@
+//! The bounded stream of what a cell prints and shows while it runs.
+//!
+//! The sender sits in the session's transcript, under its lock, and never waits; the reader may be slow, asleep or gone.
+
+use tokio::sync::mpsc;
+
+use super::Stream;
+use crate::outcome::Display;
+
+/// A line that has not ended is sent on once it has this many bytes.
+const PENDING_BYTES: usize = 4096;
+
+/// Something a running cell printed or showed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// Text for one of the streams: whole lines, or what there was when the program flushed.
+    Output {
+        /// Which stream.
+        stream: Stream,
+        /// The text; bytes that are not UTF-8 are U+FFFD.
+        text: String,
+    },
+    /// Something the cell showed.
+    Display(Display),
+    /// The reader was too slow: what came here was dropped (it stands in the outcome).
+    Gap {
+        /// How many events are missing.
+        events: u64,
+        /// How many bytes of text were in them.
+        bytes: u64,
+    },
+}
+
+/// The reader's end. It ends when the cell's outcome is settled.
+#[derive(Debug)]
+pub struct Events(mpsc::Receiver<Event>);
+
+impl Events {
+    /// The next event; `None` once the cell has ended and everything was read.
+    ///
+    /// # Cancel safety
+    ///
+    /// No event is lost when the future is dropped.
+    pub async fn next(&mut self) -> Option<Event> {
+        self.0.recv().await
+    }
+
+    /// Waits for the next event on a thread that runs no async code.
+    ///
+    /// # Panics
+    ///
+    /// When called inside an async runtime's context: use [`Events::next`] there.
+    pub fn blocking_next(&mut self) -> Option<Event> {
+        self.0.blocking_recv()
+    }
+
+    /// An event that is there already.
+    pub fn try_next(&mut self) -> Option<Event> {
+        self.0.try_recv().ok()
+    }
+}
+
+/// Makes a stream whose reader may be `capacity` events behind.
+pub(crate) fn event_stream(capacity: usize) -> (EventSender, Events) {
+    let (sender, receiver) = mpsc::channel(capacity.clamp(1, 1 << 20));
+    let sender = EventSender { sender, stdout: Vec::new(), stderr: Vec::new(), missing_events: 0, missing_bytes: 0 };
+    (sender, Events(receiver))
+}
+
+/// The writer's end: gathers lines, so that `print("a", "b")` is one event and not four.
+#[derive(Debug)]
+pub(crate) struct EventSender {
+    sender: mpsc::Sender<Event>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    missing_events: u64,
+    missing_bytes: u64,
+}
+
+impl EventSender {
+    pub(super) fn write(&mut self, stream: Stream, bytes: &[u8]) {
+        let pending = self.pending(stream);
+        pending.extend_from_slice(bytes);
+        let ready = match memchr::memrchr(b'\n', pending) {
+            Some(end) => end + 1,
+            None if pending.len() >= PENDING_BYTES => whole_text(pending),
+            None => return,
+        };
+        self.send_text(stream, ready);
+    }
+
+    /// Sends what has not ended in a newline, except for a character that is not whole yet.
+    pub(super) fn flush(&mut self, stream: Stream) {
+        let ready = whole_text(self.pending(stream));
+        self.send_text(stream, ready);
+    }
+
+    pub(super) fn display(&mut self, entry: &Display) {
+        self.finish_streams();
+        self.send(Event::Display(entry.clone()), 0);
+    }
+
+    /// Sends everything that is left; the stream ends when the sender is dropped.
+    pub(super) fn finish(mut self) {
+        self.finish_streams();
+        self.report_gap();
+    }
+
+    fn finish_streams(&mut self) {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            let all = self.pending(stream).len();
+            self.send_text(stream, all);
+        }
+    }
+
+    fn pending(&mut self, stream: Stream) -> &mut Vec<u8> {
+        match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        }
+    }
+
+    fn send_text(&mut self, stream: Stream, length: usize) {
+        if length == 0 {
+            return;
+        }
+        let pending = self.pending(stream);
+        let text = String::from_utf8_lossy(&pending[..length]).into_owned();
+        pending.drain(..length);
+        self.send(Event::Output { stream, text }, length as u64);
+    }
+
+    fn send(&mut self, event: Event, bytes: u64) {
+        self.report_gap();
+        if self.missing_events > 0 || self.sender.try_send(event).is_err() {
+            self.missing_events += 1;
+            self.missing_bytes += bytes;
+        }
+    }
+
+    fn report_gap(&mut self) {
+        if self.missing_events == 0 {
+            return;
+        }
+        let gap = Event::Gap { events: self.missing_events, bytes: self.missing_bytes };
+        if self.sender.try_send(gap).is_ok() {
+            (self.missing_events, self.missing_bytes) = (0, 0);
+        }
+    }
+}
+
+/// How many bytes are there before a character whose end has not come yet.
+fn whole_text(bytes: &[u8]) -> usize {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => bytes.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(events: &mut Events) -> Vec<Event> {
+        std::iter::from_fn(|| events.try_next()).collect()
+    }
+
+    fn output(text: &str) -> Event {
+        Event::Output { stream: Stream::Stdout, text: text.to_owned() }
+    }
+
+    #[test]
+    fn lines_are_gathered_and_a_flush_sends_the_open_one() {
+        let (mut sender, mut events) = event_stream(8);
+        for piece in ["a", " ", "b", "\n", "50%"] {
+            sender.write(Stream::Stdout, piece.as_bytes());
+        }
+        assert_eq!(text(&mut events), [output("a b\n")]);
+        sender.flush(Stream::Stdout);
+        assert_eq!(text(&mut events), [output("50%")]);
+    }
+
+    #[test]
+    fn a_flush_waits_for_the_rest_of_a_character() {
+        let (mut sender, mut events) = event_stream(8);
+        sender.write(Stream::Stdout, b"x\xc3");
+        sender.flush(Stream::Stdout);
+        sender.write(Stream::Stdout, b"\xa9\n");
+        assert_eq!(text(&mut events), [output("x"), output("é\n")]);
+    }
+
+    #[test]
+    fn a_slow_reader_is_told_what_it_missed() {
+        let (mut sender, mut events) = event_stream(2);
+        for line in ["1\n", "2\n", "3\n", "four\n"] {
+            sender.write(Stream::Stdout, line.as_bytes());
+        }
+        assert_eq!(events.try_next(), Some(output("1\n")));
+        sender.write(Stream::Stdout, b"5\n");
+        assert_eq!(events.try_next(), Some(output("2\n")));
+        assert_eq!(events.try_next(), Some(Event::Gap { events: 2, bytes: 7 }));
+        sender.finish();
+        assert_eq!(text(&mut events), [Event::Gap { events: 1, bytes: 2 }]);
+    }
+}

@@ -1,0 +1,134 @@
+//! [`Transcript`]: everything a session printed and showed, sorted by cell and background, until an outcome takes it.
+//!
+//! One lock, held for a copy of bytes and never while another is taken or while anything waits. It is taken by whoever
+//! prints (the engine's thread, threads of the program) and by whoever settles a cell.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::ledger::Ledger;
+use super::{EventSender, Origin, Sink, Stream};
+use crate::limits::Limits;
+use crate::outcome::{Background, Display, Truncated};
+
+/// A session's output in process.
+#[derive(Debug)]
+pub(crate) struct Transcript(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    cell: Pair,
+    background: Pair,
+    display: Vec<Display>,
+    display_entries: usize,
+    displays_left_out: u64,
+    events: Option<EventSender>,
+}
+
+#[derive(Debug)]
+struct Pair {
+    stdout: Ledger,
+    stderr: Ledger,
+}
+
+/// What one outcome takes out of the transcript.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) background: Background,
+    pub(crate) truncated: Truncated,
+    pub(crate) display: Vec<Display>,
+}
+
+impl Transcript {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let pair = || Pair { stdout: Ledger::new(limits.output_bytes), stderr: Ledger::new(limits.output_bytes) };
+        Self(Mutex::new(State {
+            cell: pair(),
+            background: pair(),
+            display: Vec::new(),
+            display_entries: limits.display_entries,
+            displays_left_out: 0,
+            events: None,
+        }))
+    }
+
+    /// A cell starts: what it prints is streamed to `events` from now on.
+    pub(crate) fn begin(&self, events: Option<EventSender>) {
+        if events.is_some() {
+            self.lock().events = events;
+        }
+    }
+
+    /// A cell has ended: hands over everything since the last outcome.
+    pub(crate) fn take(&self) -> Taken {
+        let mut state = self.lock();
+        if let Some(events) = state.events.take() {
+            events.finish();
+        }
+        let (stdout, stdout_cut) = state.cell.stdout.take();
+        let (stderr, stderr_cut) = state.cell.stderr.take();
+        let (late_stdout, late_stdout_cut) = state.background.stdout.take();
+        let (late_stderr, late_stderr_cut) = state.background.stderr.take();
+        Taken {
+            stdout,
+            stderr,
+            background: Background { stdout: late_stdout, stderr: late_stderr },
+            truncated: Truncated {
+                stdout: stdout_cut,
+                stderr: stderr_cut,
+                background_stdout: late_stdout_cut,
+                background_stderr: late_stderr_cut,
+                displays_left_out: std::mem::take(&mut state.displays_left_out),
+            },
+            display: std::mem::take(&mut state.display),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing under the lock panics half-way through a change that matters: at worst a write is missing.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pair {
+    fn of(&mut self, stream: Stream) -> &mut Ledger {
+        match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        }
+    }
+}
+
+impl Sink for Transcript {
+    fn write(&self, stream: Stream, origin: Origin, bytes: &[u8]) {
+        let mut state = self.lock();
+        match origin {
+            Origin::Cell => {
+                state.cell.of(stream).push(bytes);
+                if let Some(events) = &mut state.events {
+                    events.write(stream, bytes);
+                }
+            }
+            Origin::Background => state.background.of(stream).push(bytes),
+        }
+    }
+
+    fn flush(&self, stream: Stream) {
+        if let Some(events) = &mut self.lock().events {
+            events.flush(stream);
+        }
+    }
+
+    fn display(&self, entry: Display) {
+        let mut state = self.lock();
+        if let Some(events) = &mut state.events {
+            events.display(&entry);
+        }
+        if state.display.len() < state.display_entries {
+            state.display.push(entry);
+        } else {
+            state.displays_left_out += 1;
+        }
+    }
+}

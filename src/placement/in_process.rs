@@ -1,0 +1,84 @@
+//! The in-process placement: engines on threads of this process.
+//!
+//! A [`Lane`](lane::Lane) is a thread and its mailbox. A language that can live only once in a process (CPython) has one
+//! lane that all its sessions share; any other gets a lane for each session. One watchdog thread tends all lanes.
+//!
+//! Threads and locks: a lane's thread owns its engines; hosts reach them by the mailbox alone. [`SHARED`] is locked to look
+//! up or start a lane, never while waiting for one. See the heads of [`lane`] and [`watchdog`] for the rest.
+
+mod lane;
+mod watchdog;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+use self::lane::{Job, Lane, SessionId};
+use super::{Placed, Reply};
+use crate::engine::{Launch, Opening, Variable};
+use crate::outcome::Json;
+use crate::runtime::RuntimeError;
+use crate::session::Ticket;
+
+/// The lanes of languages that live once in a process, by engine.
+static SHARED: Mutex<Option<HashMap<&'static str, Arc<Lane>>>> = Mutex::new(None);
+
+/// Opens a session on its lane, starting the lane where there is none.
+pub(super) async fn place(launch: Launch, opening: Opening) -> Result<Box<dyn Placed>, RuntimeError> {
+    let lane = if launch.once_per_process { shared_lane(launch)? } else { Arc::new(Lane::start(launch)?) };
+    let session = SessionId::new();
+    let (reply, opened) = oneshot::channel();
+    lane.send(Job::Open { session, opening: Box::new(opening), reply });
+    let seat = Seat { lane, session };
+    match opened.await {
+        Ok(result) => result.map(|()| Box::new(seat) as Box<dyn Placed>),
+        Err(_) => Err(RuntimeError::Unavailable("the engine's thread is gone".to_owned())),
+    }
+}
+
+fn shared_lane(launch: Launch) -> Result<Arc<Lane>, RuntimeError> {
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let lanes = shared.get_or_insert_with(HashMap::new);
+    if let Some(lane) = lanes.get(launch.engine)
+        && !lane.failed_to_start()
+    {
+        return Ok(lane.clone());
+    }
+    let engine = launch.engine;
+    let lane = Arc::new(Lane::start(launch)?);
+    lanes.insert(engine, lane.clone());
+    Ok(lane)
+}
+
+/// One session on a lane.
+struct Seat {
+    lane: Arc<Lane>,
+    session: SessionId,
+}
+
+impl Placed for Seat {
+    fn run(&self, ticket: Arc<Ticket>) {
+        self.lane.send(Job::Run { session: self.session, ticket });
+    }
+
+    fn stop(&self, ticket: &Arc<Ticket>) {
+        self.lane.stop(ticket);
+    }
+
+    fn reset(&self, reply: Reply<()>) {
+        self.lane.send(Job::Reset { session: self.session, reply });
+    }
+
+    fn inspect(&self, reply: Reply<Vec<Variable>>) {
+        self.lane.send(Job::Inspect { session: self.session, reply });
+    }
+
+    fn bind(&self, name: String, value: Json, reply: Reply<()>) {
+        self.lane.send(Job::Bind { session: self.session, name, value, reply });
+    }
+
+    fn close(&self, reply: Option<Reply<()>>) {
+        self.lane.send(Job::Close { session: self.session, reply });
+    }
+}

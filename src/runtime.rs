@@ -1,0 +1,201 @@
+//! [`CodeRuntime`], the contract in two verbs; [`RuntimeError`], what cannot even start; [`SessionBuilder`], which makes
+//! a [`Session`](crate::Session).
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Integers;
+use crate::limits::Limits;
+use crate::outcome::Outcome;
+use crate::placement::Placement;
+use crate::session::Session;
+
+/// Something that runs cells and remembers what they did.
+///
+/// # Examples
+///
+/// ```
+/// use warmcell::{CodeRuntime, Outcome};
+///
+/// async fn answer(runtime: &dyn CodeRuntime) -> Outcome {
+///     runtime.execute("rows = [1, 2, 3]").await;
+///     runtime.execute("return sum(rows)").await
+/// }
+/// ```
+#[async_trait]
+pub trait CodeRuntime: Send + Sync {
+    /// Runs one cell and says what came of it. Whatever the cell does is an [`Outcome`], never an error of the call.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future cancels the cell: one that waits never runs, one that runs is stopped.
+    async fn execute(&self, code: &str) -> Outcome;
+
+    /// Forgets everything: the next cell meets a fresh session.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or its interpreter is gone.
+    async fn reset(&self) -> Result<(), RuntimeError>;
+}
+
+/// Misuse, or something that cannot start. What a cell does is never one of these.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuntimeError {
+    /// The session was closed.
+    #[error("the session is closed")]
+    Closed,
+    /// A limit is out of its range.
+    #[error("`{limit}` is {given}, which is not between {least} and {most}")]
+    InvalidLimit {
+        /// The limit, as the wire names it.
+        limit: &'static str,
+        /// What was given.
+        given: u64,
+        /// The least that is taken.
+        least: u64,
+        /// The most that is taken.
+        most: u64,
+    },
+    /// An option does not make sense; the text names it and says what to do.
+    #[error("{0}")]
+    InvalidOption(String),
+    /// The build does not contain the engine.
+    #[error("this build has no {engine} engine\nhint: build warmcell with the feature `{feature}`")]
+    NotBuilt {
+        /// The language or engine that was asked for.
+        engine: &'static str,
+        /// The cargo feature that brings it.
+        feature: &'static str,
+    },
+    /// The interpreter could not be started, or it is gone; the text says why and what to do.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The engine refused what was asked; the text says why.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// A language that cells are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Language {
+    /// Python, on CPython.
+    Python,
+}
+
+impl Language {
+    /// The language as the wire names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+        }
+    }
+}
+
+/// What a session is opened with.
+///
+/// # Examples
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use warmcell::{Language, Limits, Session};
+///
+/// let session = Session::builder(Language::Python)
+///     .python(".venv")
+///     .limits(Limits::default().with_timeout(Duration::from_secs(10)))
+///     .env("REGION", "eu")
+///     .open_blocking()?;
+/// # Ok::<(), warmcell::RuntimeError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until the session is opened"]
+pub struct SessionBuilder {
+    pub(crate) language: Language,
+    pub(crate) placement: Placement,
+    pub(crate) limits: Limits,
+    pub(crate) python: Option<PathBuf>,
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) integers: Integers,
+}
+
+impl SessionBuilder {
+    pub(crate) fn new(language: Language) -> Self {
+        Self {
+            language,
+            placement: Placement::default(),
+            limits: Limits::default(),
+            python: None,
+            cwd: None,
+            env: BTreeMap::new(),
+            integers: Integers::default(),
+        }
+    }
+
+    /// Where the session's engine runs. Default: in this process.
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.placement = placement;
+        self
+    }
+
+    /// The budgets of the session.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The interpreter or venv that Python sessions see.
+    ///
+    /// Default: an active `VIRTUAL_ENV`, then `.venv` or `venv` in the working directory or the nearest parent, then the
+    /// python that warmcell was built with. A process has one interpreter: its first Python session chooses.
+    pub fn python(mut self, interpreter_or_venv: impl Into<PathBuf>) -> Self {
+        self.python = Some(interpreter_or_venv.into());
+        self
+    }
+
+    /// The folder in which the session's cells start. Default: the host's.
+    pub fn cwd(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(folder.into());
+        self
+    }
+
+    /// An environment variable that the session's cells see besides the host's.
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// Which integers a value may hold. Default: all of 64 bits.
+    pub fn integers(mut self, integers: Integers) -> Self {
+        self.integers = integers;
+        self
+    }
+
+    /// Opens the session; the first one of a language starts its interpreter (about 20 ms for Python).
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError`] when an option or a limit does not make sense, or the interpreter cannot be started.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves nothing behind; an interpreter that was being started stays for the next session.
+    pub async fn open(self) -> Result<Session, RuntimeError> {
+        Session::open(self).await
+    }
+
+    /// Opens the session and waits for it, on a thread that runs no async code.
+    ///
+    /// # Errors
+    ///
+    /// As [`SessionBuilder::open`].
+    pub fn open_blocking(self) -> Result<Session, RuntimeError> {
+        crate::session::block_on(self.open())
+    }
+}

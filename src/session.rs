@@ -1,0 +1,289 @@
+//! [`Session`]: what a host holds. It counts cells, makes a [`Ticket`] for each, and queues it in front of one engine.
+
+mod execution;
+mod ticket;
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use async_trait::async_trait;
+use tokio::sync::oneshot;
+
+use crate::cell::Cell;
+use crate::cell::source;
+use crate::engine::{Opening, Variable};
+use crate::limits::check_timeout;
+use crate::outcome::{Failure, FailureKind, Json, Outcome, SessionState};
+use crate::output::Transcript;
+use crate::placement::{self, Placed};
+use crate::runtime::{CodeRuntime, Language, RuntimeError, SessionBuilder};
+
+pub use execution::{Canceller, Execution};
+pub(crate) use ticket::{Stop, Ticket};
+
+/// A namespace that lives across cells, and the queue in front of it.
+///
+/// Cheap to clone; all clones are the same session. Cells run one at a time, in the order in which they were given.
+/// Dropping the last handle ends the session without waiting.
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(feature = "python")] {
+/// use warmcell::{Language, Session};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), warmcell::RuntimeError> {
+/// let session = Session::builder(Language::Python).open().await?;
+/// session.run("rows = [3, 1, 2]".into())?.await;
+/// let outcome = session.run("return sorted(rows)".into())?.await;
+/// assert_eq!(outcome.value.unwrap().as_str(), "[1,2,3]");
+/// # Ok(())
+/// # }
+/// # main().unwrap();
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Session(Arc<Inner>);
+
+pub(crate) struct Inner {
+    language: Language,
+    builder: SessionBuilder,
+    transcript: Arc<Transcript>,
+    placed: Box<dyn Placed>,
+    closed: AtomicBool,
+    /// The cells that wait or run, so that closing and interrupting can reach them. Locked for a push or a look, never
+    /// while another lock is taken.
+    tickets: Mutex<Vec<Weak<Ticket>>>,
+    count: Arc<std::sync::atomic::AtomicU64>,
+}
+
+impl Session {
+    /// Starts describing a session.
+    pub fn builder(language: Language) -> SessionBuilder {
+        SessionBuilder::new(language)
+    }
+
+    pub(crate) async fn open(builder: SessionBuilder) -> Result<Self, RuntimeError> {
+        builder.limits.check()?;
+        if let Some(cwd) = &builder.cwd
+            && !cwd.is_dir()
+        {
+            let problem = if cwd.exists() { "is not a folder" } else { "does not exist" };
+            return Err(RuntimeError::InvalidOption(format!("`cwd` is `{}`, which {problem}", cwd.display())));
+        }
+        for name in builder.env.keys() {
+            if name.is_empty() || name.contains(['=', '\0']) {
+                return Err(RuntimeError::InvalidOption(format!("`env` holds the name {name:?}, which no variable can have")));
+            }
+        }
+        let transcript = Arc::new(Transcript::new(&builder.limits));
+        let opening = Opening {
+            limits: builder.limits.clone(),
+            integers: builder.integers,
+            python: builder.python.clone(),
+            cwd: builder.cwd.clone(),
+            env: builder.env.clone(),
+            sink: transcript.clone(),
+        };
+        let placed = placement::place(&builder, opening).await?;
+        Ok(Self(Arc::new(Inner {
+            language: builder.language,
+            builder,
+            transcript,
+            placed,
+            closed: AtomicBool::new(false),
+            tickets: Mutex::new(Vec::new()),
+            count: Arc::default(),
+        })))
+    }
+
+    /// The language of the session's cells.
+    pub fn language(&self) -> Language {
+        self.0.language
+    }
+
+    /// Queues a cell; await the returned [`Execution`] for its outcome, or drop it to cancel the cell.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Closed`] after [`Session::close`]; [`RuntimeError::InvalidLimit`] when the cell's own timeout is
+    /// out of range.
+    pub fn run(&self, cell: Cell) -> Result<Execution, RuntimeError> {
+        if self.0.closed.load(Ordering::Acquire) {
+            return Err(RuntimeError::Closed);
+        }
+        let timeout = match cell.timeout {
+            Some(Some(timeout)) => {
+                check_timeout("timeoutMs", timeout)?;
+                Some(timeout)
+            }
+            Some(None) => None,
+            None => self.0.builder.limits.timeout,
+        };
+        if source::is_blank(&cell.code) {
+            return Ok(Execution::settled(self.blank()));
+        }
+        let (reply, receiver) = oneshot::channel();
+        let ticket = Arc::new(Ticket::new(cell, timeout, self.0.transcript.clone(), self.0.count.clone(), reply));
+        self.remember(&ticket);
+        self.0.placed.run(ticket.clone());
+        Ok(Execution::waiting(self.clone(), ticket, receiver))
+    }
+
+    fn blank(&self) -> Outcome {
+        Outcome {
+            ok: false,
+            value: None,
+            stdout: String::new(),
+            stderr: String::new(),
+            background: Default::default(),
+            truncated: Default::default(),
+            display: Vec::new(),
+            error: Some(Failure::new(FailureKind::Empty, "the cell holds no code")),
+            state: SessionState::Kept,
+            notice: None,
+            execution_count: self.0.count.load(Ordering::Relaxed),
+            duration_ms: 0.0,
+        }
+    }
+
+    fn remember(&self, ticket: &Arc<Ticket>) {
+        let mut tickets = self.0.tickets.lock().unwrap_or_else(PoisonError::into_inner);
+        tickets.retain(|ticket| ticket.upgrade().is_some_and(|ticket| !ticket.is_settled()));
+        tickets.push(Arc::downgrade(ticket));
+    }
+
+    fn live_tickets(&self) -> Vec<Arc<Ticket>> {
+        let tickets = self.0.tickets.lock().unwrap_or_else(PoisonError::into_inner);
+        tickets.iter().filter_map(Weak::upgrade).filter(|ticket| !ticket.is_settled()).collect()
+    }
+
+    pub(crate) fn stop(&self, ticket: &Arc<Ticket>, stop: Stop) {
+        if ticket.stop(stop) {
+            self.0.placed.stop(ticket);
+        }
+    }
+
+    /// Stops the cell that runs, if one does; cells that wait are not touched.
+    pub fn interrupt(&self) -> bool {
+        let running = self.live_tickets().into_iter().find(|ticket| ticket.is_running());
+        if let Some(ticket) = &running {
+            self.stop(ticket, Stop::Cancelled);
+        }
+        running.is_some()
+    }
+
+    /// The names the program bound, each with type and a bounded preview; no code of the program runs.
+    ///
+    /// Waits for its turn behind the cells given before.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or its interpreter is gone.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is changed when the future is dropped.
+    pub async fn inspect(&self) -> Result<Vec<Variable>, RuntimeError> {
+        self.ask(|reply| self.0.placed.inspect(reply)).await
+    }
+
+    /// Puts a host's value into the session under a name, without passing through source text.
+    ///
+    /// # Errors
+    ///
+    /// When the name cannot be a variable's, the value cannot be taken over without loss, the session is closed, or its
+    /// interpreter is gone.
+    ///
+    /// # Cancel safety
+    ///
+    /// When the future is dropped, the name may be bound or not.
+    pub async fn bind(&self, name: &str, value: Json) -> Result<(), RuntimeError> {
+        self.ask(|reply| self.0.placed.bind(name.to_owned(), value, reply)).await
+    }
+
+    async fn ask<T>(&self, send: impl FnOnce(placement::Reply<T>)) -> Result<T, RuntimeError> {
+        if self.0.closed.load(Ordering::Acquire) {
+            return Err(RuntimeError::Closed);
+        }
+        let (reply, answer) = oneshot::channel();
+        send(reply);
+        answer.await.unwrap_or(Err(RuntimeError::Closed))
+    }
+
+    /// Closes the session: a running cell is stopped, cells that wait never run, and everything the session held goes.
+    ///
+    /// Closing a closed session does nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// The session is closed all the same when the future is dropped.
+    pub async fn close(&self) {
+        if self.0.closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        for ticket in self.live_tickets() {
+            self.stop(&ticket, Stop::Cancelled);
+        }
+        let (reply, closed) = oneshot::channel();
+        self.0.placed.close(Some(reply));
+        let _ = closed.await;
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Session").field("language", &self.0.language).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if !*self.closed.get_mut() {
+            self.placed.close(None);
+        }
+    }
+}
+
+#[async_trait]
+impl CodeRuntime for Session {
+    async fn execute(&self, code: &str) -> Outcome {
+        match self.run(code.into()) {
+            Ok(execution) => execution.await,
+            Err(problem) => {
+                let mut outcome = self.blank();
+                outcome.error = Some(Failure::new(FailureKind::Unavailable, problem.to_string()));
+                outcome.state = SessionState::Lost;
+                outcome
+            }
+        }
+    }
+
+    async fn reset(&self) -> Result<(), RuntimeError> {
+        self.ask(|reply| self.0.placed.reset(reply)).await
+    }
+}
+
+/// Runs a future to its end on this thread, which sleeps meanwhile. Our futures need no runtime.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
