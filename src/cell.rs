@@ -28,7 +28,11 @@ pub struct Cell {
 impl Cell {
     /// A cell of `code`, under its session's limits.
     pub fn new(code: impl Into<String>) -> Self {
-        Self { code: code.into(), timeout: None, events: None }
+        Self {
+            code: code.into(),
+            timeout: None,
+            events: None,
+        }
     }
 
     /// Gives this cell a wall time of its own, counted from when it starts.

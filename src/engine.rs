@@ -60,7 +60,8 @@ pub(crate) struct Launch {
 }
 
 /// Brings a language to life on the calling thread.
-pub(crate) type Start = Box<dyn FnOnce() -> Result<(Box<dyn Language>, Arc<dyn Interrupter>), EngineError> + Send>;
+pub(crate) type Start =
+    Box<dyn FnOnce() -> Result<(Box<dyn Language>, Arc<dyn Interrupter>), EngineError> + Send>;
 
 /// How to bring the language of a new session to life.
 pub(crate) fn launch(builder: &SessionBuilder) -> Result<Launch, RuntimeError> {
@@ -68,7 +69,10 @@ pub(crate) fn launch(builder: &SessionBuilder) -> Result<Launch, RuntimeError> {
         #[cfg(feature = "python")]
         runtime::Language::Python => Ok(python::launch(builder)),
         #[cfg(not(feature = "python"))]
-        runtime::Language::Python => Err(RuntimeError::NotBuilt { engine: "Python", feature: "python" }),
+        runtime::Language::Python => Err(RuntimeError::NotBuilt {
+            engine: "Python",
+            feature: "python",
+        }),
     }
 }
 

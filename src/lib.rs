@@ -39,7 +39,10 @@ mod session;
 pub use cell::Cell;
 pub use engine::{Integers, Variable};
 pub use limits::Limits;
-pub use outcome::{Background, Cut, Display, Failure, FailureKind, InvalidJson, Json, Outcome, SessionState, Truncated};
+pub use outcome::{
+    Background, Cut, Display, Failure, FailureKind, InvalidJson, Json, Outcome, SessionState,
+    Truncated,
+};
 pub use output::{Event, Events, Stream};
 pub use placement::Placement;
 pub use runtime::{CodeRuntime, Language, RuntimeError, SessionBuilder};

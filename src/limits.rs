@@ -107,12 +107,22 @@ impl Limits {
 
 /// Checks a time limit: at least a millisecond, at most a week.
 pub(crate) fn check_timeout(limit: &'static str, timeout: Duration) -> Result<(), RuntimeError> {
-    within(limit, u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX), 1, LONGEST_TIMEOUT.as_millis() as u64)
+    within(
+        limit,
+        u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),
+        1,
+        LONGEST_TIMEOUT.as_millis() as u64,
+    )
 }
 
 fn within(limit: &'static str, given: u64, least: u64, most: u64) -> Result<(), RuntimeError> {
     if (least..=most).contains(&given) {
         return Ok(());
     }
-    Err(RuntimeError::InvalidLimit { limit, given, least, most })
+    Err(RuntimeError::InvalidLimit {
+        limit,
+        given,
+        least,
+        most,
+    })
 }

@@ -32,7 +32,11 @@ pub struct Outcome {
     /// Whether the cell ran to its end and its value could be handed over.
     pub ok: bool,
     /// The cell's value as JSON text. Absent when the cell produced none; `null` only when it produced null.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "json::present")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "json::present"
+    )]
     pub value: Option<Json>,
     /// What the cell printed to standard output, exact within the output budget.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -153,8 +157,15 @@ impl Display {
     /// A bundle of plain text alone.
     pub fn text(text: impl Into<String>) -> Self {
         let mut data = serde_json::Map::new();
-        data.insert("text/plain".to_owned(), serde_json::Value::String(text.into()));
-        Self { data, metadata: None, file: None }
+        data.insert(
+            "text/plain".to_owned(),
+            serde_json::Value::String(text.into()),
+        );
+        Self {
+            data,
+            metadata: None,
+            file: None,
+        }
     }
 }
 
@@ -187,7 +198,15 @@ pub struct Failure {
 impl Failure {
     /// A failure of `kind` that says `message` and nothing more.
     pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, name: None, message: message.into(), traceback: None, line: None, column: None, hint: None }
+        Self {
+            kind,
+            name: None,
+            message: message.into(),
+            traceback: None,
+            line: None,
+            column: None,
+            hint: None,
+        }
     }
 
     /// The same failure with a hint what to do.

@@ -9,8 +9,8 @@ mod transcript;
 
 use crate::outcome::Display;
 
-pub(crate) use events::{EventSender, event_stream};
 pub use events::{Event, Events};
+pub(crate) use events::{EventSender, event_stream};
 pub(crate) use transcript::Transcript;
 
 /// One of the two streams a cell prints to.

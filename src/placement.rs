@@ -48,7 +48,10 @@ pub(crate) trait Placed: Send + Sync {
 }
 
 /// Puts a new session where its builder wants it.
-pub(crate) async fn place(builder: &SessionBuilder, opening: Opening) -> Result<Box<dyn Placed>, RuntimeError> {
+pub(crate) async fn place(
+    builder: &SessionBuilder,
+    opening: Opening,
+) -> Result<Box<dyn Placed>, RuntimeError> {
     match builder.placement {
         Placement::InProcess => {
             if builder.limits.cpu.is_some() {

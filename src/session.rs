@@ -73,12 +73,21 @@ impl Session {
         if let Some(cwd) = &builder.cwd
             && !cwd.is_dir()
         {
-            let problem = if cwd.exists() { "is not a folder" } else { "does not exist" };
-            return Err(RuntimeError::InvalidOption(format!("`cwd` is `{}`, which {problem}", cwd.display())));
+            let problem = if cwd.exists() {
+                "is not a folder"
+            } else {
+                "does not exist"
+            };
+            return Err(RuntimeError::InvalidOption(format!(
+                "`cwd` is `{}`, which {problem}",
+                cwd.display()
+            )));
         }
         for name in builder.env.keys() {
             if name.is_empty() || name.contains(['=', '\0']) {
-                return Err(RuntimeError::InvalidOption(format!("`env` holds the name {name:?}, which no variable can have")));
+                return Err(RuntimeError::InvalidOption(format!(
+                    "`env` holds the name {name:?}, which no variable can have"
+                )));
             }
         }
         let transcript = Arc::new(Transcript::new(&builder.limits));
@@ -129,7 +138,13 @@ impl Session {
             return Ok(Execution::settled(self.blank()));
         }
         let (reply, receiver) = oneshot::channel();
-        let ticket = Arc::new(Ticket::new(cell, timeout, self.0.transcript.clone(), self.0.count.clone(), reply));
+        let ticket = Arc::new(Ticket::new(
+            cell,
+            timeout,
+            self.0.transcript.clone(),
+            self.0.count.clone(),
+            reply,
+        ));
         self.remember(&ticket);
         self.0.placed.run(ticket.clone());
         Ok(Execution::waiting(self.clone(), ticket, receiver))
@@ -153,14 +168,26 @@ impl Session {
     }
 
     fn remember(&self, ticket: &Arc<Ticket>) {
-        let mut tickets = self.0.tickets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tickets = self
+            .0
+            .tickets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         tickets.retain(|ticket| ticket.upgrade().is_some_and(|ticket| !ticket.is_settled()));
         tickets.push(Arc::downgrade(ticket));
     }
 
     fn live_tickets(&self) -> Vec<Arc<Ticket>> {
-        let tickets = self.0.tickets.lock().unwrap_or_else(PoisonError::into_inner);
-        tickets.iter().filter_map(Weak::upgrade).filter(|ticket| !ticket.is_settled()).collect()
+        let tickets = self
+            .0
+            .tickets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        tickets
+            .iter()
+            .filter_map(Weak::upgrade)
+            .filter(|ticket| !ticket.is_settled())
+            .collect()
     }
 
     pub(crate) fn stop(&self, ticket: &Arc<Ticket>, stop: Stop) {
@@ -171,7 +198,10 @@ impl Session {
 
     /// Stops the cell that runs, if one does; cells that wait are not touched.
     pub fn interrupt(&self) -> bool {
-        let running = self.live_tickets().into_iter().find(|ticket| ticket.is_running());
+        let running = self
+            .live_tickets()
+            .into_iter()
+            .find(|ticket| ticket.is_running());
         if let Some(ticket) = &running {
             self.stop(ticket, Stop::Cancelled);
         }
@@ -204,7 +234,8 @@ impl Session {
     ///
     /// When the future is dropped, the name may be bound or not.
     pub async fn bind(&self, name: &str, value: Json) -> Result<(), RuntimeError> {
-        self.ask(|reply| self.0.placed.bind(name.to_owned(), value, reply)).await
+        self.ask(|reply| self.0.placed.bind(name.to_owned(), value, reply))
+            .await
     }
 
     async fn ask<T>(&self, send: impl FnOnce(placement::Reply<T>)) -> Result<T, RuntimeError> {
@@ -238,7 +269,10 @@ impl Session {
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Session").field("language", &self.0.language).finish_non_exhaustive()
+        formatter
+            .debug_struct("Session")
+            .field("language", &self.0.language)
+            .finish_non_exhaustive()
     }
 }
 

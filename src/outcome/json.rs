@@ -52,9 +52,15 @@ impl Json {
     }
 
     /// Takes text that an engine's converter wrote and that is therefore known to be JSON.
-    #[cfg_attr(not(feature = "python"), expect(dead_code, reason = "only engines make values"))]
+    #[cfg_attr(
+        not(feature = "python"),
+        expect(dead_code, reason = "only engines make values")
+    )]
     pub(crate) fn from_converter(text: String) -> Self {
-        debug_assert!(serde_json::from_str::<&RawValue>(&text).is_ok(), "a converter wrote text that is not JSON");
+        debug_assert!(
+            serde_json::from_str::<&RawValue>(&text).is_ok(),
+            "a converter wrote text that is not JSON"
+        );
         Self(text.into_boxed_str())
     }
 
@@ -94,11 +100,15 @@ impl Serialize for Json {
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(Box::<RawValue>::deserialize(deserializer)?.get().into()))
+        Ok(Self(
+            Box::<RawValue>::deserialize(deserializer)?.get().into(),
+        ))
     }
 }
 
 /// Reads an optional value whose field is there, so that `null` is a value and only a missing field is none.
-pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+pub(super) fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Json>, D::Error> {
     Json::deserialize(deserializer).map(Some)
 }

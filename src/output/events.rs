@@ -64,7 +64,13 @@ impl Events {
 /// Makes a stream whose reader may be `capacity` events behind.
 pub(crate) fn event_stream(capacity: usize) -> (EventSender, Events) {
     let (sender, receiver) = mpsc::channel(capacity.clamp(1, 1 << 20));
-    let sender = EventSender { sender, stdout: Vec::new(), stderr: Vec::new(), missing_events: 0, missing_bytes: 0 };
+    let sender = EventSender {
+        sender,
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+        missing_events: 0,
+        missing_bytes: 0,
+    };
     (sender, Events(receiver))
 }
 
@@ -143,7 +149,10 @@ impl EventSender {
         if self.missing_events == 0 {
             return;
         }
-        let gap = Event::Gap { events: self.missing_events, bytes: self.missing_bytes };
+        let gap = Event::Gap {
+            events: self.missing_events,
+            bytes: self.missing_bytes,
+        };
         if self.sender.try_send(gap).is_ok() {
             (self.missing_events, self.missing_bytes) = (0, 0);
         }
@@ -167,7 +176,10 @@ mod tests {
     }
 
     fn output(text: &str) -> Event {
-        Event::Output { stream: Stream::Stdout, text: text.to_owned() }
+        Event::Output {
+            stream: Stream::Stdout,
+            text: text.to_owned(),
+        }
     }
 
     #[test]
@@ -199,8 +211,20 @@ mod tests {
         assert_eq!(events.try_next(), Some(output("1\n")));
         sender.write(Stream::Stdout, b"5\n");
         assert_eq!(events.try_next(), Some(output("2\n")));
-        assert_eq!(events.try_next(), Some(Event::Gap { events: 2, bytes: 7 }));
+        assert_eq!(
+            events.try_next(),
+            Some(Event::Gap {
+                events: 2,
+                bytes: 7
+            })
+        );
         sender.finish();
-        assert_eq!(text(&mut events), [Event::Gap { events: 1, bytes: 2 }]);
+        assert_eq!(
+            text(&mut events),
+            [Event::Gap {
+                events: 1,
+                bytes: 2
+            }]
+        );
     }
 }

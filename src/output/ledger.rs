@@ -19,7 +19,10 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub(super) fn new(budget: usize) -> Self {
-        Self { budget, ..Self::default() }
+        Self {
+            budget,
+            ..Self::default()
+        }
     }
 
     /// The head may hold the whole budget as long as nothing is over it; half of it stays when the tail begins.
@@ -67,7 +70,13 @@ impl Ledger {
     ///
     /// Bytes that are not UTF-8 become U+FFFD. The cut falls between characters.
     pub(super) fn take(&mut self) -> (String, Option<Cut>) {
-        let Self { head, tail, bytes, lines, .. } = std::mem::replace(self, Self::new(self.budget));
+        let Self {
+            head,
+            tail,
+            bytes,
+            lines,
+            ..
+        } = std::mem::replace(self, Self::new(self.budget));
         if tail.is_empty() {
             return (into_text(head), None);
         }
@@ -85,7 +94,10 @@ impl Ledger {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str(&format!("[{} bytes, {} lines left out]\n", cut.bytes_left_out, cut.lines_left_out));
+        text.push_str(&format!(
+            "[{} bytes, {} lines left out]\n",
+            cut.bytes_left_out, cut.lines_left_out
+        ));
         text.push_str(&String::from_utf8_lossy(tail));
         (text, Some(cut))
     }
@@ -96,7 +108,8 @@ fn newlines(bytes: &[u8]) -> u64 {
 }
 
 fn into_text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// How many bytes stand before a character that was cut at the end.
@@ -112,14 +125,22 @@ fn whole_characters(bytes: &[u8]) -> usize {
             0b1111_0000..=0b1111_0111 => 4,
             _ => 1,
         };
-        return if width > back { bytes.len() - back } else { bytes.len() };
+        return if width > back {
+            bytes.len() - back
+        } else {
+            bytes.len()
+        };
     }
     bytes.len()
 }
 
 /// Where the first whole character begins after a cut.
 fn first_character(bytes: &[u8]) -> usize {
-    bytes.iter().take(3).take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count()
+    bytes
+        .iter()
+        .take(3)
+        .take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000)
+        .count()
 }
 
 #[cfg(test)]
@@ -146,7 +167,10 @@ mod tests {
     fn one_byte_over_the_budget_keeps_head_and_tail() {
         let (text, cut) = written(1000, &[&[b'x'; 1000], b"y"]);
         let cut = cut.expect("cut");
-        assert_eq!((cut.bytes, cut.bytes_left_out, cut.lines, cut.lines_left_out), (1001, 97, 0, 0));
+        assert_eq!(
+            (cut.bytes, cut.bytes_left_out, cut.lines, cut.lines_left_out),
+            (1001, 97, 0, 0)
+        );
         assert!(text.starts_with("xxx") && text.ends_with("xy"));
         assert!(text.contains("\n[97 bytes, 0 lines left out]\n"));
     }

@@ -42,7 +42,10 @@ pub(crate) struct Taken {
 
 impl Transcript {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let pair = || Pair { stdout: Ledger::new(limits.output_bytes), stderr: Ledger::new(limits.output_bytes) };
+        let pair = || Pair {
+            stdout: Ledger::new(limits.output_bytes),
+            stderr: Ledger::new(limits.output_bytes),
+        };
         Self(Mutex::new(State {
             cell: pair(),
             background: pair(),
@@ -73,7 +76,10 @@ impl Transcript {
         Taken {
             stdout,
             stderr,
-            background: Background { stdout: late_stdout, stderr: late_stderr },
+            background: Background {
+                stdout: late_stdout,
+                stderr: late_stderr,
+            },
             truncated: Truncated {
                 stdout: stdout_cut,
                 stderr: stderr_cut,

@@ -25,15 +25,28 @@ use crate::session::Ticket;
 static SHARED: Mutex<Option<HashMap<&'static str, Arc<Lane>>>> = Mutex::new(None);
 
 /// Opens a session on its lane, starting the lane where there is none.
-pub(super) async fn place(launch: Launch, opening: Opening) -> Result<Box<dyn Placed>, RuntimeError> {
-    let lane = if launch.once_per_process { shared_lane(launch)? } else { Arc::new(Lane::start(launch)?) };
+pub(super) async fn place(
+    launch: Launch,
+    opening: Opening,
+) -> Result<Box<dyn Placed>, RuntimeError> {
+    let lane = if launch.once_per_process {
+        shared_lane(launch)?
+    } else {
+        Arc::new(Lane::start(launch)?)
+    };
     let session = SessionId::new();
     let (reply, opened) = oneshot::channel();
-    lane.send(Job::Open { session, opening: Box::new(opening), reply });
+    lane.send(Job::Open {
+        session,
+        opening: Box::new(opening),
+        reply,
+    });
     let seat = Seat { lane, session };
     match opened.await {
         Ok(result) => result.map(|()| Box::new(seat) as Box<dyn Placed>),
-        Err(_) => Err(RuntimeError::Unavailable("the engine's thread is gone".to_owned())),
+        Err(_) => Err(RuntimeError::Unavailable(
+            "the engine's thread is gone".to_owned(),
+        )),
     }
 }
 
@@ -59,7 +72,10 @@ struct Seat {
 
 impl Placed for Seat {
     fn run(&self, ticket: Arc<Ticket>) {
-        self.lane.send(Job::Run { session: self.session, ticket });
+        self.lane.send(Job::Run {
+            session: self.session,
+            ticket,
+        });
     }
 
     fn stop(&self, ticket: &Arc<Ticket>) {
@@ -67,18 +83,32 @@ impl Placed for Seat {
     }
 
     fn reset(&self, reply: Reply<()>) {
-        self.lane.send(Job::Reset { session: self.session, reply });
+        self.lane.send(Job::Reset {
+            session: self.session,
+            reply,
+        });
     }
 
     fn inspect(&self, reply: Reply<Vec<Variable>>) {
-        self.lane.send(Job::Inspect { session: self.session, reply });
+        self.lane.send(Job::Inspect {
+            session: self.session,
+            reply,
+        });
     }
 
     fn bind(&self, name: String, value: Json, reply: Reply<()>) {
-        self.lane.send(Job::Bind { session: self.session, name, value, reply });
+        self.lane.send(Job::Bind {
+            session: self.session,
+            name,
+            value,
+            reply,
+        });
     }
 
     fn close(&self, reply: Option<Reply<()>>) {
-        self.lane.send(Job::Close { session: self.session, reply });
+        self.lane.send(Job::Close {
+            session: self.session,
+            reply,
+        });
     }
 }

@@ -21,14 +21,26 @@ pub struct Execution(State);
 
 #[derive(Debug)]
 enum State {
-    Waiting { session: Session, ticket: Arc<Ticket>, receiver: oneshot::Receiver<Outcome> },
+    Waiting {
+        session: Session,
+        ticket: Arc<Ticket>,
+        receiver: oneshot::Receiver<Outcome>,
+    },
     Settled(Box<Outcome>),
     Taken,
 }
 
 impl Execution {
-    pub(super) fn waiting(session: Session, ticket: Arc<Ticket>, receiver: oneshot::Receiver<Outcome>) -> Self {
-        Self(State::Waiting { session, ticket, receiver })
+    pub(super) fn waiting(
+        session: Session,
+        ticket: Arc<Ticket>,
+        receiver: oneshot::Receiver<Outcome>,
+    ) -> Self {
+        Self(State::Waiting {
+            session,
+            ticket,
+            receiver,
+        })
     }
 
     pub(super) fn settled(outcome: Outcome) -> Self {
@@ -38,9 +50,9 @@ impl Execution {
     /// A handle that cancels this cell from anywhere.
     pub fn canceller(&self) -> Canceller {
         match &self.0 {
-            State::Waiting { session, ticket, .. } => {
-                Canceller(Some((Arc::downgrade(&session.0), Arc::downgrade(ticket))))
-            }
+            State::Waiting {
+                session, ticket, ..
+            } => Canceller(Some((Arc::downgrade(&session.0), Arc::downgrade(ticket)))),
             State::Settled(_) | State::Taken => Canceller(None),
         }
     }
@@ -56,11 +68,19 @@ impl Future for Execution {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
         match std::mem::replace(&mut self.0, State::Taken) {
-            State::Waiting { session, ticket, mut receiver } => match Pin::new(&mut receiver).poll(context) {
+            State::Waiting {
+                session,
+                ticket,
+                mut receiver,
+            } => match Pin::new(&mut receiver).poll(context) {
                 Poll::Ready(Ok(outcome)) => Poll::Ready(outcome),
                 Poll::Ready(Err(_)) => Poll::Ready(ticket.abandoned()),
                 Poll::Pending => {
-                    self.0 = State::Waiting { session, ticket, receiver };
+                    self.0 = State::Waiting {
+                        session,
+                        ticket,
+                        receiver,
+                    };
                     Poll::Pending
                 }
             },
@@ -73,7 +93,10 @@ impl Future for Execution {
 
 impl Drop for Execution {
     fn drop(&mut self) {
-        if let State::Waiting { session, ticket, .. } = &self.0 {
+        if let State::Waiting {
+            session, ticket, ..
+        } = &self.0
+        {
             session.stop(ticket, Stop::Cancelled);
         }
     }

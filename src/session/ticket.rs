@@ -58,8 +58,20 @@ impl Ticket {
         count: Arc<AtomicU64>,
         reply: oneshot::Sender<Outcome>,
     ) -> Self {
-        let state = State { phase: Phase::Waiting, stop: None, number: 0, events: cell.events, reply: Some(reply) };
-        Self { code: cell.code, timeout, transcript, count, state: Mutex::new(state) }
+        let state = State {
+            phase: Phase::Waiting,
+            stop: None,
+            number: 0,
+            events: cell.events,
+            reply: Some(reply),
+        };
+        Self {
+            code: cell.code,
+            timeout,
+            transcript,
+            count,
+            state: Mutex::new(state),
+        }
     }
 
     /// The cell starts now. Returns its number, or `None` when it was cancelled while it waited and must not run.
@@ -91,7 +103,10 @@ impl Ticket {
                 Phase::Waiting => state.stop = Some(stop),
             }
         }
-        let failure = Failure::new(FailureKind::Cancelled, "the cell was cancelled before it ran");
+        let failure = Failure::new(
+            FailureKind::Cancelled,
+            "the cell was cancelled before it ran",
+        );
         self.settle_unstarted(failure, SessionState::Kept);
         false
     }
@@ -114,7 +129,9 @@ impl Ticket {
         let now = Instant::now();
         let (started, stop, number, reply) = {
             let mut ticket = self.lock();
-            let Phase::Running(started) = ticket.phase else { return };
+            let Phase::Running(started) = ticket.phase else {
+                return;
+            };
             ticket.phase = Phase::Settled;
             (started, ticket.stop, ticket.number, ticket.reply.take())
         };
@@ -161,7 +178,10 @@ impl Ticket {
 
     /// What a host gets whose cell was dropped unsettled, which only a fault of ours can bring about.
     pub(super) fn abandoned(&self) -> Outcome {
-        let failure = Failure::new(FailureKind::Internal, "the thread that ran the session's cells is gone");
+        let failure = Failure::new(
+            FailureKind::Internal,
+            "the thread that ran the session's cells is gone",
+        );
         self.unstarted(failure, SessionState::Lost)
     }
 
@@ -185,14 +205,28 @@ impl Ticket {
     /// The failure of a cell that was stopped: where it stood comes from the engine, why from here.
     fn stopped(&self, stop: Option<Stop>, place: Option<Failure>) -> Failure {
         let (kind, message) = match (stop, self.timeout) {
-            (Some(Stop::Deadline), Some(timeout)) => {
-                (FailureKind::Timeout, format!("the cell was stopped at its deadline of {} ms", timeout.as_millis()))
+            (Some(Stop::Deadline), Some(timeout)) => (
+                FailureKind::Timeout,
+                format!(
+                    "the cell was stopped at its deadline of {} ms",
+                    timeout.as_millis()
+                ),
+            ),
+            (Some(Stop::Deadline), None) => (
+                FailureKind::Timeout,
+                "the cell was stopped at its deadline".to_owned(),
+            ),
+            (Some(Stop::Cancelled) | None, _) => {
+                (FailureKind::Cancelled, "the cell was cancelled".to_owned())
             }
-            (Some(Stop::Deadline), None) => (FailureKind::Timeout, "the cell was stopped at its deadline".to_owned()),
-            (Some(Stop::Cancelled) | None, _) => (FailureKind::Cancelled, "the cell was cancelled".to_owned()),
         };
         match place {
-            Some(place) => Failure { kind, message, name: None, ..place },
+            Some(place) => Failure {
+                kind,
+                message,
+                name: None,
+                ..place
+            },
             None => Failure::new(kind, message),
         }
     }

@@ -17,7 +17,9 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use super::watchdog;
 use crate::cell::source;
-use crate::engine::{Completion, Engine, EngineError, Interrupter, Language, Launch, Opening, Task, Variable};
+use crate::engine::{
+    Completion, Engine, EngineError, Interrupter, Language, Launch, Opening, Task, Variable,
+};
 use crate::outcome::{Failure, FailureKind, Json, SessionState};
 use crate::placement::Reply;
 use crate::runtime::RuntimeError;
@@ -39,12 +41,33 @@ impl SessionId {
 
 /// What a lane's thread is asked to do.
 pub(super) enum Job {
-    Open { session: SessionId, opening: Box<Opening>, reply: Reply<()> },
-    Run { session: SessionId, ticket: Arc<Ticket> },
-    Reset { session: SessionId, reply: Reply<()> },
-    Inspect { session: SessionId, reply: Reply<Vec<Variable>> },
-    Bind { session: SessionId, name: String, value: Json, reply: Reply<()> },
-    Close { session: SessionId, reply: Option<Reply<()>> },
+    Open {
+        session: SessionId,
+        opening: Box<Opening>,
+        reply: Reply<()>,
+    },
+    Run {
+        session: SessionId,
+        ticket: Arc<Ticket>,
+    },
+    Reset {
+        session: SessionId,
+        reply: Reply<()>,
+    },
+    Inspect {
+        session: SessionId,
+        reply: Reply<Vec<Variable>>,
+    },
+    Bind {
+        session: SessionId,
+        name: String,
+        value: Json,
+        reply: Reply<()>,
+    },
+    Close {
+        session: SessionId,
+        reply: Option<Reply<()>>,
+    },
 }
 
 /// A thread that engines live on.
@@ -69,7 +92,9 @@ impl Lane {
             .name(format!("warmcell-{}", launch.engine))
             .stack_size(launch.stack_bytes)
             .spawn(move || live(launch, &shared, &jobs))
-            .map_err(|error| RuntimeError::Unavailable(format!("no thread for the engine: {error}")))?;
+            .map_err(|error| {
+                RuntimeError::Unavailable(format!("no thread for the engine: {error}"))
+            })?;
         Ok(Self { mailbox, slot })
     }
 
@@ -86,7 +111,11 @@ impl Lane {
     }
 
     pub(super) fn stop(&self, ticket: &Arc<Ticket>) {
-        let runs = self.slot.lock().as_ref().is_some_and(|running| Arc::ptr_eq(&running.ticket, ticket));
+        let runs = self
+            .slot
+            .lock()
+            .as_ref()
+            .is_some_and(|running| Arc::ptr_eq(&running.ticket, ticket));
         if runs {
             watchdog::wake();
         }
@@ -112,7 +141,10 @@ impl Gone {
         let refusal = || RuntimeError::Unavailable(text.clone());
         match job {
             Job::Run { ticket, .. } => {
-                ticket.settle_unstarted(Failure::new(FailureKind::Unavailable, text.clone()), SessionState::Lost);
+                ticket.settle_unstarted(
+                    Failure::new(FailureKind::Unavailable, text.clone()),
+                    SessionState::Lost,
+                );
             }
             Job::Open { reply, .. } | Job::Reset { reply, .. } | Job::Bind { reply, .. } => {
                 let _ = reply.send(Err(refusal()));
@@ -138,7 +170,10 @@ fn live(launch: Launch, slot: &Arc<Slot>, jobs: &Receiver<Job>) {
             serve(language, slot, jobs);
         }
         Ok(Err(problem)) => slot.go(Gone::Failed(problem)),
-        Err(_) => slot.go(Gone::Failed(EngineError(format!("the {} engine panicked while it started", slot.engine)))),
+        Err(_) => slot.go(Gone::Failed(EngineError(format!(
+            "the {} engine panicked while it started",
+            slot.engine
+        )))),
     }
 }
 
@@ -157,10 +192,20 @@ fn serve(mut language: Box<dyn Language>, slot: &Slot, jobs: &Receiver<Job>) {
                     SessionState::Lost,
                 ),
             },
-            Job::Open { session, opening, reply } => {
+            Job::Open {
+                session,
+                opening,
+                reply,
+            } => {
                 let result = guarded(slot, || language.open(&opening));
                 let result = result.map(|engine| {
-                    residents.insert(session, Resident { engine, opening: *opening });
+                    residents.insert(
+                        session,
+                        Resident {
+                            engine,
+                            opening: *opening,
+                        },
+                    );
                 });
                 let abandoned = result.is_ok() & reply.is_closed();
                 let _ = reply.send(result);
@@ -169,13 +214,24 @@ fn serve(mut language: Box<dyn Language>, slot: &Slot, jobs: &Receiver<Job>) {
                 }
             }
             Job::Reset { session, reply } => {
-                let _ = reply.send(asked(slot, residents.get_mut(&session), |engine| engine.reset()));
+                let _ = reply.send(asked(slot, residents.get_mut(&session), |engine| {
+                    engine.reset()
+                }));
             }
             Job::Inspect { session, reply } => {
-                let _ = reply.send(asked(slot, residents.get_mut(&session), |engine| Ok(engine.inspect())));
+                let _ = reply.send(asked(slot, residents.get_mut(&session), |engine| {
+                    Ok(engine.inspect())
+                }));
             }
-            Job::Bind { session, name, value, reply } => {
-                let _ = reply.send(asked(slot, residents.get_mut(&session), |engine| engine.bind(&name, &value)));
+            Job::Bind {
+                session,
+                name,
+                value,
+                reply,
+            } => {
+                let _ = reply.send(asked(slot, residents.get_mut(&session), |engine| {
+                    engine.bind(&name, &value)
+                }));
             }
             Job::Close { session, reply } => {
                 let resident = residents.remove(&session);
@@ -209,7 +265,11 @@ fn run(resident: &mut Resident, language: &mut dyn Language, slot: &Slot, ticket
         return;
     };
     let code = source::without_fence(&ticket.code);
-    let task = Task { code: &code, number, epoch };
+    let task = Task {
+        code: &code,
+        number,
+        epoch,
+    };
     let result = catch_unwind(AssertUnwindSafe(|| resident.engine.run(&task)));
     let is_mine = slot.leave();
     match result {
@@ -226,7 +286,10 @@ fn run(resident: &mut Resident, language: &mut dyn Language, slot: &Slot, ticket
 /// A panic costs the session what it held, not the process: its engine is left where it is (dropping it might panic
 /// again) and a fresh one takes its place.
 fn after_panic(resident: &mut Resident, language: &mut dyn Language, slot: &Slot) -> Completion {
-    let failure = Failure::new(FailureKind::Internal, format!("the {} engine panicked", slot.engine));
+    let failure = Failure::new(
+        FailureKind::Internal,
+        format!("the {} engine panicked", slot.engine),
+    );
     let notice = match guarded(slot, || language.open(&resident.opening)) {
         Ok(fresh) => {
             std::mem::forget(std::mem::replace(&mut resident.engine, fresh));
@@ -234,7 +297,11 @@ fn after_panic(resident: &mut Resident, language: &mut dyn Language, slot: &Slot
         }
         Err(problem) => format!("the session could not be started afresh: {problem}"),
     };
-    Completion { failure: Some(failure), notice: Some(notice), ..Completion::default() }
+    Completion {
+        failure: Some(failure),
+        notice: Some(notice),
+        ..Completion::default()
+    }
 }
 
 fn asked<T>(
@@ -246,10 +313,16 @@ fn asked<T>(
     guarded(slot, || ask(&mut *resident.engine))
 }
 
-fn guarded<T>(slot: &Slot, action: impl FnOnce() -> Result<T, EngineError>) -> Result<T, RuntimeError> {
+fn guarded<T>(
+    slot: &Slot,
+    action: impl FnOnce() -> Result<T, EngineError>,
+) -> Result<T, RuntimeError> {
     match catch_unwind(AssertUnwindSafe(action)) {
         Ok(result) => result.map_err(|EngineError(text)| RuntimeError::Refused(text)),
-        Err(_) => Err(RuntimeError::Unavailable(format!("the {} engine panicked", slot.engine))),
+        Err(_) => Err(RuntimeError::Unavailable(format!(
+            "the {} engine panicked",
+            slot.engine
+        ))),
     }
 }
 
@@ -278,7 +351,12 @@ struct Stopping {
 impl Slot {
     fn enter(&self, ticket: &Arc<Ticket>, epoch: u64, now: Instant) {
         let deadline = ticket.timeout.map(|timeout| now + timeout);
-        *self.lock() = Some(Running { ticket: ticket.clone(), epoch, deadline, stopping: None });
+        *self.lock() = Some(Running {
+            ticket: ticket.clone(),
+            epoch,
+            deadline,
+            stopping: None,
+        });
         if let Some(deadline) = deadline {
             watchdog::expect_by(deadline);
         }
@@ -313,7 +391,10 @@ impl Slot {
                     if !due && running.ticket.stop_asked().is_none() {
                         return;
                     }
-                    Stopping { since: now, press_at: now }
+                    Stopping {
+                        since: now,
+                        press_at: now,
+                    }
                 }
             };
             running.stopping = Some(stopping);
@@ -328,7 +409,10 @@ impl Slot {
             if let Some(running) = slot.as_mut()
                 && running.epoch == epoch
             {
-                running.stopping = Some(Stopping { since, press_at: (now + again).min(since + GRACE) });
+                running.stopping = Some(Stopping {
+                    since,
+                    press_at: (now + again).min(since + GRACE),
+                });
             }
         }
     }

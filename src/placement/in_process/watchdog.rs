@@ -29,7 +29,10 @@ pub(super) fn tend(slot: &Arc<Slot>) {
     slots.push(Arc::downgrade(slot));
     drop(slots);
     THREAD.get_or_init(|| {
-        let handle = thread::Builder::new().name("warmcell-watchdog".to_owned()).spawn(watch).ok()?;
+        let handle = thread::Builder::new()
+            .name("warmcell-watchdog".to_owned())
+            .spawn(watch)
+            .ok()?;
         Some(handle.thread().clone())
     });
 }
@@ -68,7 +71,9 @@ fn watch() {
         }
         drop(slots);
         match planned {
-            Some(planned) => thread::park_timeout(planned.saturating_duration_since(Instant::now())),
+            Some(planned) => {
+                thread::park_timeout(planned.saturating_duration_since(Instant::now()))
+            }
             None => thread::park(),
         }
     }
@@ -81,5 +86,9 @@ fn nanoseconds(instant: Instant) -> u64 {
 
 fn anchor() -> Instant {
     static ANCHOR: OnceLock<Instant> = OnceLock::new();
-    *ANCHOR.get_or_init(|| Instant::now().checked_sub(Duration::from_secs(1)).unwrap_or_else(Instant::now))
+    *ANCHOR.get_or_init(|| {
+        Instant::now()
+            .checked_sub(Duration::from_secs(1))
+            .unwrap_or_else(Instant::now)
+    })
 }
