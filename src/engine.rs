@@ -29,14 +29,17 @@ pub(crate) trait Engine {
     /// Runs one cell to its end. Whatever the cell does is a [`Completion`].
     fn run(&mut self, task: &Task<'_>) -> Completion;
 
-    /// Forgets everything the session made. On an error the session is as it was.
-    fn reset(&mut self) -> Result<(), EngineError>;
+    /// Forgets everything the session made. Finalisers may run code of the program's, which `epoch` is there to stop.
+    fn reset(&mut self, epoch: u64) -> Result<(), EngineError>;
 
     /// The names the program bound, without running any of its code.
     fn inspect(&mut self) -> Vec<Variable>;
 
     /// Puts a host's value into the session under a name.
     fn bind(&mut self, name: &str, value: &Json) -> Result<(), EngineError>;
+
+    /// Ends the session, as `reset` would, and makes nothing new.
+    fn close(self: Box<Self>, epoch: u64);
 }
 
 /// Stops a running cell from another thread.

@@ -28,6 +28,9 @@ use crate::session::{Stop, Ticket};
 /// How long after a stop was asked for a cell may take to end, before its engine counts as stuck.
 const GRACE: Duration = Duration::from_millis(1500);
 
+/// How long ending what a session held may take; its tasks and finalisers are stopped then.
+const HOUSEKEEPING: Duration = Duration::from_secs(2);
+
 /// A session's name on its lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SessionId(u64);
@@ -111,12 +114,8 @@ impl Lane {
     }
 
     pub(super) fn stop(&self, ticket: &Arc<Ticket>) {
-        let runs = self
-            .slot
-            .lock()
-            .as_ref()
-            .is_some_and(|running| Arc::ptr_eq(&running.ticket, ticket));
-        if runs {
+        let runs = |running: &Running| matches!(&running.work, Work::Cell(cell) if Arc::ptr_eq(cell, ticket));
+        if self.slot.lock().as_ref().is_some_and(runs) {
             watchdog::wake();
         }
     }
@@ -213,11 +212,10 @@ fn serve(mut language: Box<dyn Language>, slot: &Slot, jobs: &Receiver<Job>) {
                     residents.remove(&session);
                 }
             }
-            Job::Reset { session, reply } => {
-                let _ = reply.send(asked(slot, residents.get_mut(&session), |engine| {
-                    engine.reset()
-                }));
-            }
+            Job::Reset { session, reply } => match residents.get_mut(&session) {
+                Some(resident) => keep_house(slot, Some(reply), |epoch| resident.engine.reset(epoch)),
+                None => drop(reply.send(Err(RuntimeError::Closed))),
+            },
             Job::Inspect { session, reply } => {
                 let _ = reply.send(asked(slot, residents.get_mut(&session), |engine| {
                     Ok(engine.inspect())
@@ -233,13 +231,13 @@ fn serve(mut language: Box<dyn Language>, slot: &Slot, jobs: &Receiver<Job>) {
                     engine.bind(&name, &value)
                 }));
             }
-            Job::Close { session, reply } => {
-                let resident = residents.remove(&session);
-                let _ = catch_unwind(AssertUnwindSafe(|| drop(resident)));
-                if let Some(reply) = reply {
-                    let _ = reply.send(Ok(()));
-                }
-            }
+            Job::Close { session, reply } => match residents.remove(&session) {
+                Some(resident) => keep_house(slot, reply, |epoch| {
+                    resident.engine.close(epoch);
+                    Ok(())
+                }),
+                None => drop(reply.map(|reply| reply.send(Ok(())))),
+            },
         }
         if slot.gone.get().is_some() {
             // The sessions were declared lost while the thread hung; what they hold is left alone, since nothing says
@@ -255,11 +253,16 @@ struct Resident {
     opening: Opening,
 }
 
+/// Names a run to the interrupter.
+fn next_epoch() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 fn run(resident: &mut Resident, language: &mut dyn Language, slot: &Slot, ticket: &Arc<Ticket>) {
-    static EPOCH: AtomicU64 = AtomicU64::new(1);
-    let epoch = EPOCH.fetch_add(1, Ordering::Relaxed);
+    let epoch = next_epoch();
     let now = Instant::now();
-    slot.enter(ticket, epoch, now);
+    slot.enter(Work::Cell(ticket.clone()), epoch, ticket.timeout.map(|timeout| now + timeout));
     let Some(number) = ticket.begin(now) else {
         slot.leave();
         return;
@@ -271,7 +274,7 @@ fn run(resident: &mut Resident, language: &mut dyn Language, slot: &Slot, ticket
         epoch,
     };
     let result = catch_unwind(AssertUnwindSafe(|| resident.engine.run(&task)));
-    let is_mine = slot.leave();
+    let is_mine = slot.leave().is_some();
     match result {
         // Stuck until now: the watchdog has settled the cell and given the session up.
         _ if !is_mine => {}
@@ -301,6 +304,16 @@ fn after_panic(resident: &mut Resident, language: &mut dyn Language, slot: &Slot
         failure: Some(failure),
         notice: Some(notice),
         ..Completion::default()
+    }
+}
+
+/// Ends what a session held, which may run code of the program's: under a deadline, as a cell.
+fn keep_house(slot: &Slot, reply: Option<Reply<()>>, action: impl FnOnce(u64) -> Result<(), EngineError>) {
+    let epoch = next_epoch();
+    slot.enter(Work::Housekeeping(reply), epoch, Some(Instant::now() + HOUSEKEEPING));
+    let result = guarded(slot, || action(epoch));
+    if let Some(Work::Housekeeping(Some(reply))) = slot.leave() {
+        let _ = reply.send(result);
     }
 }
 
@@ -336,10 +349,22 @@ pub(super) struct Slot {
 }
 
 struct Running {
-    ticket: Arc<Ticket>,
+    work: Work,
     epoch: u64,
     deadline: Option<Instant>,
     stopping: Option<Stopping>,
+}
+
+/// What a lane's thread does that must end in time, with whom to answer when it does not.
+enum Work {
+    Cell(Arc<Ticket>),
+    Housekeeping(Option<Reply<()>>),
+}
+
+impl Work {
+    fn stop_asked(&self) -> bool {
+        matches!(self, Self::Cell(ticket) if ticket.stop_asked().is_some())
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -349,22 +374,16 @@ struct Stopping {
 }
 
 impl Slot {
-    fn enter(&self, ticket: &Arc<Ticket>, epoch: u64, now: Instant) {
-        let deadline = ticket.timeout.map(|timeout| now + timeout);
-        *self.lock() = Some(Running {
-            ticket: ticket.clone(),
-            epoch,
-            deadline,
-            stopping: None,
-        });
+    fn enter(&self, work: Work, epoch: u64, deadline: Option<Instant>) {
+        *self.lock() = Some(Running { work, epoch, deadline, stopping: None });
         if let Some(deadline) = deadline {
             watchdog::expect_by(deadline);
         }
     }
 
-    /// Takes the cell out of the watchdog's sight; false when the watchdog has given it up before.
-    fn leave(&self) -> bool {
-        self.lock().take().is_some()
+    /// Takes the work out of the watchdog's sight; none when the watchdog has given it up before.
+    fn leave(&self) -> Option<Work> {
+        self.lock().take().map(|running| running.work)
     }
 
     /// When the watchdog must look at this lane next.
@@ -373,14 +392,14 @@ impl Slot {
         let running = running.as_ref()?;
         match running.stopping {
             Some(stopping) => Some(stopping.press_at),
-            None if running.ticket.stop_asked().is_some() => Some(Instant::now()),
+            None if running.work.stop_asked() => Some(Instant::now()),
             None => running.deadline,
         }
     }
 
     /// Does what is due: begins to stop the cell, presses the interrupter, gives the cell up.
     pub(super) fn look(&self, now: Instant) {
-        let (ticket, epoch, since) = {
+        let (epoch, since) = {
             let mut slot = self.lock();
             let Some(running) = slot.as_mut() else { return };
             let stopping = match running.stopping {
@@ -388,21 +407,20 @@ impl Slot {
                 Some(stopping) => stopping,
                 None => {
                     let due = running.deadline.is_some_and(|deadline| deadline <= now);
-                    if !due && running.ticket.stop_asked().is_none() {
+                    if !due && !running.work.stop_asked() {
                         return;
                     }
-                    Stopping {
-                        since: now,
-                        press_at: now,
+                    if let Work::Cell(ticket) = &running.work {
+                        ticket.stop(Stop::Deadline);
                     }
+                    Stopping { since: now, press_at: now }
                 }
             };
             running.stopping = Some(stopping);
-            (running.ticket.clone(), running.epoch, stopping.since)
+            (running.epoch, stopping.since)
         };
-        ticket.stop(Stop::Deadline);
         if now - since >= GRACE {
-            self.give_up(&ticket, epoch);
+            self.give_up(epoch);
         } else if let Some(interrupter) = self.interrupter.get() {
             let again = interrupter.press(epoch, now - since);
             let mut slot = self.lock();
@@ -418,28 +436,35 @@ impl Slot {
     }
 
     /// Nothing could stop the cell: its host gets its answer, and the lane serves nobody any more.
-    fn give_up(&self, ticket: &Arc<Ticket>, epoch: u64) {
-        {
+    fn give_up(&self, epoch: u64) {
+        let work = {
             let mut slot = self.lock();
-            if slot.as_ref().is_none_or(|running| running.epoch != epoch) {
-                return;
+            match slot.take() {
+                Some(running) if running.epoch == epoch => running.work,
+                other => {
+                    *slot = other;
+                    return;
+                }
             }
-            *slot = None;
-        }
-        let reason = format!(
-            "the {} engine of this process is stuck: an earlier cell runs native code that nothing can stop",
-            self.engine
-        );
-        self.go(Gone::Stuck(format!("{reason}\nhint: restart the process")));
-        let completion = Completion {
-            interrupted: true,
-            notice: Some(format!(
-                "the cell could not be stopped and still runs native code; everything the session held is gone, and later {} cells in this process answer `unavailable`",
-                self.engine
-            )),
-            ..Completion::default()
         };
-        ticket.settle(completion, SessionState::Lost);
+        let engine = self.engine;
+        let reason = format!(
+            "the {engine} engine of this process is stuck: an earlier cell runs native code that nothing can stop\nhint: restart the process"
+        );
+        self.go(Gone::Stuck(reason.clone()));
+        match work {
+            Work::Cell(ticket) => {
+                let notice = format!(
+                    "the cell could not be stopped and still runs native code; everything the session held is gone, and later {engine} cells in this process answer `unavailable`"
+                );
+                let completion = Completion { interrupted: true, notice: Some(notice), ..Completion::default() };
+                ticket.settle(completion, SessionState::Lost);
+            }
+            Work::Housekeeping(Some(reply)) => {
+                let _ = reply.send(Err(RuntimeError::Unavailable(reason)));
+            }
+            Work::Housekeeping(None) => {}
+        }
     }
 
     fn go(&self, gone: Gone) {

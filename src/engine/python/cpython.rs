@@ -1,0 +1,181 @@
+//! What the engine needs of CPython beyond the limited API, in one place: everything else in this folder would also build
+//! against abi3. Thin wrappers, each with the reason why the limited API does not do.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// Initialises CPython on the calling thread, which becomes its main thread, as the python at `executable` would see it.
+///
+/// An isolated configuration: no environment variables, no user site, no signal handlers, no change of locale or of the C
+/// standard streams. (The limited API has no `PyConfig`.)
+pub(super) fn initialise(executable: &Path) -> Result<(), String> {
+    let executable = CString::new(executable.as_os_str().as_bytes())
+        .map_err(|_| format!("`{}` holds a null byte", executable.display()))?;
+    let mut preconfig = MaybeUninit::<ffi::PyPreConfig>::zeroed();
+    // SAFETY: the call fills in the whole struct, which is plain data.
+    let mut preconfig = unsafe {
+        ffi::PyPreConfig_InitIsolatedConfig(preconfig.as_mut_ptr());
+        preconfig.assume_init()
+    };
+    preconfig.utf8_mode = 1;
+    preconfig.configure_locale = 0;
+    // SAFETY: CPython is not initialised (the caller checked), and the struct lives across the call.
+    check(unsafe { ffi::Py_PreInitialize(&raw const preconfig) }, "pre-initialisation")?;
+
+    let mut config = MaybeUninit::<ffi::PyConfig>::zeroed();
+    // SAFETY: the call fills in the whole struct, whose strings CPython owns until `PyConfig_Clear`.
+    let mut config = unsafe {
+        ffi::PyConfig_InitIsolatedConfig(config.as_mut_ptr());
+        config.assume_init()
+    };
+    config.install_signal_handlers = 0;
+    config.parse_argv = 0;
+    config.configure_c_stdio = 0;
+    config.faulthandler = 0;
+    config.write_bytecode = 1;
+    let config = &raw mut config;
+    // SAFETY: `config` was initialised above and is cleared once below, on every path; both fields belong to it.
+    unsafe {
+        let mut status =
+            ffi::PyConfig_SetBytesString(config, &raw mut (*config).executable, executable.as_ptr());
+        if ffi::PyStatus_Exception(status) == 0 {
+            status = ffi::PyConfig_SetBytesString(config, &raw mut (*config).program_name, executable.as_ptr());
+        }
+        if ffi::PyStatus_Exception(status) == 0 {
+            status = ffi::Py_InitializeFromConfig(config);
+        }
+        ffi::PyConfig_Clear(config);
+        check(status, "initialisation")
+    }
+}
+
+fn check(status: ffi::PyStatus, step: &str) -> Result<(), String> {
+    // SAFETY: only reads the struct.
+    if unsafe { ffi::PyStatus_Exception(status) } == 0 {
+        return Ok(());
+    }
+    let message = if status.err_msg.is_null() {
+        "no reason given".into()
+    } else {
+        // SAFETY: CPython's message is a static C string.
+        unsafe { CStr::from_ptr(status.err_msg) }.to_string_lossy()
+    };
+    Err(format!("CPython's {step} failed: {message}"))
+}
+
+/// Lets go of the interpreter lock after initialisation; `Python::attach` finds this thread's state again.
+pub(super) fn release_after_start() {
+    // SAFETY: the calling thread has just initialised CPython and therefore holds the lock.
+    unsafe { ffi::PyEval_SaveThread() };
+}
+
+/// Adds a hook that sees CPython's audit events, before CPython is initialised. (Not in the limited API.)
+pub(super) fn add_audit_hook(hook: extern "C" fn(*const c_char, *mut ffi::PyObject, *mut c_void) -> c_int) {
+    unsafe extern "C" {
+        fn PySys_AddAuditHook(
+            hook: extern "C" fn(*const c_char, *mut ffi::PyObject, *mut c_void) -> c_int,
+            data: *mut c_void,
+        ) -> c_int;
+    }
+    // SAFETY: allowed before initialisation by its documentation; the hook is a plain function that lives for ever.
+    unsafe { PySys_AddAuditHook(hook, std::ptr::null_mut()) };
+}
+
+/// Makes `hook` run at every call and line on this thread, also in frames that run already. (Not in the limited API; what
+/// `sys.settrace` sets reaches only frames that start later.)
+pub(super) fn set_trace(_py: Python<'_>, hook: ffi::Py_tracefunc) {
+    // SAFETY: the lock is held.
+    unsafe { ffi::PyEval_SetTrace(Some(hook), std::ptr::null_mut()) };
+}
+
+/// Takes any trace function off this thread.
+pub(super) fn clear_trace(_py: Python<'_>) {
+    // SAFETY: the lock is held.
+    unsafe { ffi::PyEval_SetTrace(None, std::ptr::null_mut()) };
+}
+
+/// Runs a code object that compiles to a value or a coroutine, in a module's globals.
+pub(super) fn evaluate<'py>(code: &Bound<'py, PyAny>, globals: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = code.py();
+    // SAFETY: the lock is held; `code` is a code object and `globals` a dict, both alive across the call.
+    unsafe {
+        Bound::from_owned_ptr_or_err(py, ffi::PyEval_EvalCode(code.as_ptr(), globals.as_ptr(), globals.as_ptr()))
+    }
+}
+
+/// A context variable, which tasks inherit. (The limited API has none.)
+#[derive(Debug)]
+pub(super) struct ContextVariable(Py<PyAny>);
+
+impl ContextVariable {
+    pub(super) fn new(py: Python<'_>, name: &CStr) -> PyResult<Self> {
+        // SAFETY: the lock is held and the name is a C string.
+        let variable = unsafe { ffi::PyContextVar_New(name.as_ptr(), std::ptr::null_mut()) };
+        // SAFETY: a new reference, or null with an exception set.
+        Ok(Self(unsafe { Bound::from_owned_ptr_or_err(py, variable) }?.unbind()))
+    }
+
+    pub(super) fn set(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        // SAFETY: the lock is held, the variable is one; the token that comes back is dropped at once.
+        unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyContextVar_Set(self.0.as_ptr(), value.as_ptr())) }.map(drop)
+    }
+
+    /// The value in the calling thread's context.
+    pub(super) fn get<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        let mut value = std::ptr::null_mut();
+        // SAFETY: the lock is held; on success `value` is a new reference or null.
+        unsafe {
+            if ffi::PyContextVar_Get(self.0.as_ptr(), std::ptr::null_mut(), &raw mut value) != 0 {
+                ffi::PyErr_Clear();
+                return None;
+            }
+            Bound::from_owned_ptr_or_opt(py, value)
+        }
+    }
+}
+
+/// The ids of all threads that have a Python state, never used twice in a process.
+///
+/// (The limited API cannot list them.) The list is read under the lock: a state is unlinked with the lock held, and a new
+/// one is linked in front of the head that was read.
+pub(super) fn thread_ids(_py: Python<'_>) -> Vec<i64> {
+    let mut ids = Vec::new();
+    // SAFETY: the lock is held; see above for the list.
+    unsafe {
+        let mut state = ffi::PyInterpreterState_ThreadHead(ffi::PyInterpreterState_Get());
+        while !state.is_null() {
+            ids.push(ffi::PyThreadState_GetID(state));
+            state = ffi::PyThreadState_Next(state);
+        }
+    }
+    ids
+}
+
+/// Whether this is the only thread with a Python state.
+pub(super) fn is_only_thread(_py: Python<'_>) -> bool {
+    // SAFETY: the lock is held; as in `thread_ids`.
+    unsafe {
+        let head = ffi::PyInterpreterState_ThreadHead(ffi::PyInterpreterState_Get());
+        ffi::PyThreadState_Next(head).is_null()
+    }
+}
+
+/// The calling thread's id, as in [`thread_ids`].
+pub(super) fn current_thread_id(_py: Python<'_>) -> i64 {
+    // SAFETY: the lock is held, so the thread has a state.
+    unsafe { ffi::PyThreadState_GetID(ffi::PyThreadState_Get()) }
+}
+
+/// The name of an object's type, read from the type's C struct: no code of the program runs.
+pub(super) fn type_name(object: &Bound<'_, PyAny>) -> String {
+    let type_object = object.get_type();
+    // SAFETY: a type object's `tp_name` is a C string that lives as long as the type.
+    let full = unsafe { CStr::from_ptr((*type_object.as_type_ptr()).tp_name) }.to_string_lossy();
+    // A class made by Python code has its bare name there, one of C code its module's path before it.
+    full.rsplit('.').next().unwrap_or(&full).to_owned()
+}

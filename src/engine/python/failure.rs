@@ -1,0 +1,168 @@
+//! From a Python exception to a [`Failure`]: kind, name, message, the user's frames, and what to do.
+//!
+//! All of it runs inside the cell's deadline, since an exception's `__str__` is code of the program's. Whatever goes wrong
+//! on the way, the class's name is left.
+
+use pyo3::exceptions::{PyMemoryError, PyModuleNotFoundError, PySystemExit};
+use pyo3::prelude::*;
+use pyo3::types::{PyModule, PyString};
+
+use super::streams::InputRequested;
+use super::{cpython, helper};
+use crate::outcome::{Failure, FailureKind};
+
+/// Longest message, in bytes. A longer one is cut in the middle.
+const MESSAGE_BYTES: usize = 16 << 10;
+
+/// Longest traceback, in bytes.
+const TRACEBACK_BYTES: usize = 64 << 10;
+
+/// Where an exception came from, for its report.
+pub(super) struct Origin<'a> {
+    /// The name that the cell's code was compiled with.
+    pub(super) file_name: &'a str,
+    /// How the reader knows the cell: `<cell 3>`.
+    pub(super) shown_name: &'a str,
+    /// The end of the names of this session's cells.
+    pub(super) suffix: &'a str,
+    /// The compiler raised it: nothing ran.
+    pub(super) from_compiler: bool,
+}
+
+/// What says how to mend an environment.
+pub(super) struct Environment<'a> {
+    pub(super) executable: &'a str,
+    pub(super) notice: Option<&'a str>,
+    pub(super) memory_mb: u64,
+}
+
+/// The functions of `report.py`.
+#[derive(Debug)]
+pub(super) struct Reporter {
+    module: Py<PyModule>,
+}
+
+impl Reporter {
+    /// Loads them, and formats one exception, which takes 12 ms the first time and should not do so after a deadline.
+    pub(super) fn load(py: Python<'_>) -> PyResult<Self> {
+        let reporter = Self { module: helper::load(py, "report", include_str!("report.py"))?.unbind() };
+        let origin = Origin { file_name: "", shown_name: "", suffix: "", from_compiler: false };
+        let environment = Environment { executable: "", notice: None, memory_mb: 0 };
+        if let Err(error) = py.import("sys")?.getattr("warmcell_warms_up") {
+            reporter.failure(py, &error, &origin, &environment);
+        }
+        Ok(reporter)
+    }
+
+    pub(super) fn failure(
+        &self,
+        py: Python<'_>,
+        error: &PyErr,
+        origin: &Origin<'_>,
+        environment: &Environment<'_>,
+    ) -> Failure {
+        let value = error.value(py).as_any();
+        attach_traceback(py, error);
+        let mut failure = Failure::new(kind(py, error, origin), message(value));
+        failure.name = Some(cpython::type_name(value));
+        if let Ok((traceback, line, column)) = self.report(py, value, origin) {
+            failure.traceback = Some(cut(traceback, TRACEBACK_BYTES));
+            (failure.line, failure.column) = (line, column);
+        }
+        if failure.kind == FailureKind::Exit {
+            failure.message = exit_status(py, error).unwrap_or(failure.message);
+        }
+        failure.hint = hint(py, error, failure.kind, environment);
+        failure
+    }
+
+    fn report(
+        &self,
+        py: Python<'_>,
+        value: &Bound<'_, PyAny>,
+        origin: &Origin<'_>,
+    ) -> PyResult<(String, Option<u32>, Option<u32>)> {
+        let module = self.module.bind(py);
+        let (text, line, column): (Bound<'_, PyString>, Option<i64>, Option<i64>) = if origin.from_compiler {
+            module.call_method1("syntax_report", (value, origin.shown_name))?
+        } else {
+            let arguments = (value, origin.file_name, origin.shown_name, origin.suffix);
+            module.call_method1("report", arguments)?
+        }
+        .extract()?;
+        let number = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok()).filter(|n| *n > 0);
+        Ok((text.to_string_lossy().into_owned(), number(line), number(column)))
+    }
+}
+
+/// Before 3.12 an exception that C code fetched does not know its traceback.
+fn attach_traceback(py: Python<'_>, error: &PyErr) {
+    if let Some(traceback) = error.traceback(py) {
+        // SAFETY: the lock is held; both are what the call asks for.
+        unsafe { pyo3::ffi::PyException_SetTraceback(error.value(py).as_ptr(), traceback.as_ptr()) };
+    }
+}
+
+fn kind(py: Python<'_>, error: &PyErr, origin: &Origin<'_>) -> FailureKind {
+    if origin.from_compiler {
+        FailureKind::Syntax
+    } else if error.is_instance_of::<PySystemExit>(py) {
+        FailureKind::Exit
+    } else if error.is_instance_of::<InputRequested>(py) {
+        FailureKind::Stdin
+    } else if error.is_instance_of::<PyMemoryError>(py) {
+        FailureKind::Memory
+    } else {
+        FailureKind::Exception
+    }
+}
+
+fn message(value: &Bound<'_, PyAny>) -> String {
+    match value.str() {
+        Ok(text) => cut(text.to_string_lossy().into_owned(), MESSAGE_BYTES),
+        Err(_) => "<the exception's message cannot be shown: its `__str__` failed>".to_owned(),
+    }
+}
+
+/// `sys.exit()` and `sys.exit(None)` are 0; `True` is 1, as for the python command.
+fn exit_status(py: Python<'_>, error: &PyErr) -> Option<String> {
+    let code = error.value(py).getattr("code").ok()?;
+    if code.is_none() {
+        return Some("0".to_owned());
+    }
+    match code.extract::<i64>() {
+        Ok(status) => Some(status.to_string()),
+        Err(_) => Some(message(&code)),
+    }
+}
+
+fn hint(py: Python<'_>, error: &PyErr, kind: FailureKind, environment: &Environment<'_>) -> Option<String> {
+    match kind {
+        FailureKind::Stdin => {
+            Some("hand the data in: bind it to a name before the cell, or write it into the code".to_owned())
+        }
+        FailureKind::Memory => Some(format!(
+            "delete large names with `del`, or work in smaller pieces; the interpreter may grow by {} MiB",
+            environment.memory_mb
+        )),
+        FailureKind::Exception if error.is_instance_of::<PyModuleNotFoundError>(py) => {
+            let install = format!("cells run on `{}`", environment.executable);
+            Some(match environment.notice {
+                Some(notice) => format!("{install}; {notice}"),
+                None => format!("{install}; install what is missing with its `-m pip install`"),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Cuts the middle out of a text that is too long, between characters.
+pub(super) fn cut(text: String, most: usize) -> String {
+    if text.len() <= most {
+        return text;
+    }
+    let half = most.saturating_sub(64) / 2;
+    let head = text.floor_char_boundary(half);
+    let tail = text.ceil_char_boundary(text.len() - half);
+    format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
+}

@@ -1,0 +1,252 @@
+//! Stopping a running cell from another thread.
+//!
+//! A private real-time signal goes to the interpreter's thread, where CPython's C handler wakes whatever sleeps there and
+//! has [`handle`] called between bytecodes. (`PyErr_SetInterruptEx` from another thread is not enough: on 3.11 it does not
+//! stop even `while True: pass`, because the eval breaker is worked out on the calling thread.) From there:
+//!
+//! 1. The first call raises a private `BaseException`, once. In a cell that awaits, while the loop waits or runs another
+//!    task, the cell's own task is cancelled instead, so that the loop stays whole.
+//! 2. For [`WINDOW`] nothing more is raised: `finally`, `with` and the event loop put things in order. A trace function
+//!    armed at once was measured to skip them and leave locks held.
+//! 3. After that a trace function raises on every call and line, so that no `except:` holds it.
+//! 4. Where no handler runs at all (the signal is blocked, or its handler was replaced) a pending call does the same, and a
+//!    thread that attaches for a moment makes CPython look for it. Children of the cell are killed, which ends what waits
+//!    for them (glibc's `system` goes on waiting after a signal).
+//!
+//! Every cell has an epoch, and nothing is raised unless the epoch that should stop is the one that runs: a signal that
+//! comes late finds another epoch, or none, and does nothing.
+//!
+//! State is a handful of atomics, written by the watchdog (`press`) and by the interpreter's thread (all others).
+
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use pyo3::{PyErr, ffi};
+
+use super::{children, cpython, tasks};
+use crate::engine::Interrupter;
+
+/// How long a cell may clean up after it was interrupted.
+const WINDOW: Duration = Duration::from_millis(50);
+
+/// When a cell's own task that was cancelled has had its chance, and the exception is raised wherever the loop stands.
+const CANCEL_WINDOW: Duration = Duration::from_millis(20);
+
+/// When a signal that reached no handler is helped along by other means.
+const UNHEARD: Duration = Duration::from_millis(20);
+
+/// When the cell's children are killed.
+const CHILDREN: Duration = Duration::from_millis(60);
+
+/// The epoch of the cell that runs, or 0.
+static RUNNING: AtomicU64 = AtomicU64::new(0);
+
+/// The epoch that should stop.
+static STOP: AtomicU64 = AtomicU64::new(0);
+
+/// The epoch whose interrupt has been heard, and when (nanoseconds since the interpreter started).
+static HEARD: AtomicU64 = AtomicU64::new(0);
+static HEARD_AT: AtomicU64 = AtomicU64::new(0);
+
+/// The epoch in which the exception was raised.
+static RAISED: AtomicU64 = AtomicU64::new(0);
+
+/// Whether the trace function is armed.
+static TRACING: AtomicBool = AtomicBool::new(false);
+
+/// The class that is raised, and when the interpreter started.
+static SETUP: OnceLock<Setup> = OnceLock::new();
+
+struct Setup {
+    exception: Py<PyAny>,
+    started: Instant,
+}
+
+/// Makes the exception's class and the signal's handler. Returns the handler, which the caller installs.
+pub(super) fn prepare(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: the lock is held; the name is a C string, the base a type.
+    let exception = unsafe {
+        Bound::from_owned_ptr_or_err(
+            py,
+            ffi::PyErr_NewException(c"builtins.CellStopped".as_ptr(), ffi::PyExc_BaseException, null_mut()),
+        )
+    }?;
+    let _ = SETUP.set(Setup { exception: exception.unbind(), started: Instant::now() });
+    Ok(pyo3::wrap_pyfunction!(handle, py)?.into_any())
+}
+
+/// The private signal: one below the last real-time signal, which nothing known uses.
+pub(super) fn signal() -> c_int {
+    libc::SIGRTMAX() - 1
+}
+
+/// The code of a cell begins: from now on it can be interrupted.
+pub(super) fn begin(epoch: u64) {
+    children::note_start();
+    RUNNING.store(epoch, Ordering::SeqCst);
+}
+
+/// The code of the cell has ended, and with it what may be interrupted. Returns whether it was.
+pub(super) fn end(py: Python<'_>, epoch: u64) -> bool {
+    RUNNING.store(0, Ordering::SeqCst);
+    if TRACING.swap(false, Ordering::Relaxed) {
+        cpython::clear_trace(py);
+    }
+    HEARD.load(Ordering::Relaxed) == epoch
+}
+
+/// Whether `error` is the interrupt's own exception.
+pub(super) fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
+    SETUP.get().is_some_and(|setup| error.get_type(py).is(&setup.exception))
+}
+
+/// Runs between bytecodes of the interpreter's thread after the signal came.
+#[pyfunction]
+#[pyo3(signature = (*_arguments))]
+fn handle(py: Python<'_>, _arguments: &Bound<'_, PyAny>) -> PyResult<()> {
+    match next_step(py) {
+        Step::Nothing => Ok(()),
+        Step::Raise => Err(stopped(py)),
+        Step::RaiseAndTrace => {
+            TRACING.store(true, Ordering::Relaxed);
+            cpython::set_trace(py, trace);
+            Err(stopped(py))
+        }
+    }
+}
+
+enum Step {
+    Nothing,
+    Raise,
+    RaiseAndTrace,
+}
+
+fn next_step(py: Python<'_>) -> Step {
+    let epoch = RUNNING.load(Ordering::SeqCst);
+    if epoch == 0 || STOP.load(Ordering::SeqCst) != epoch {
+        return Step::Nothing;
+    }
+    if HEARD.swap(epoch, Ordering::Relaxed) != epoch {
+        HEARD_AT.store(now(), Ordering::Relaxed);
+        if tasks::cancel_instead(py) {
+            return Step::Nothing;
+        }
+        RAISED.store(epoch, Ordering::Relaxed);
+        return Step::Raise;
+    }
+    let since = Duration::from_nanos(now().saturating_sub(HEARD_AT.load(Ordering::Relaxed)));
+    if since >= WINDOW {
+        Step::RaiseAndTrace
+    } else if since >= CANCEL_WINDOW && RAISED.swap(epoch, Ordering::Relaxed) != epoch {
+        Step::Raise
+    } else {
+        Step::Nothing
+    }
+}
+
+fn stopped(py: Python<'_>) -> PyErr {
+    match SETUP.get() {
+        Some(setup) => match setup.exception.bind(py).call0() {
+            Ok(exception) => PyErr::from_value(exception),
+            Err(error) => error,
+        },
+        None => pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
+    }
+}
+
+/// Raises on every call and line of a cell that would not end.
+extern "C" fn trace(_: *mut ffi::PyObject, _: *mut ffi::PyFrameObject, what: c_int, _: *mut ffi::PyObject) -> c_int {
+    let epoch = RUNNING.load(Ordering::Relaxed);
+    if epoch == 0 || STOP.load(Ordering::Relaxed) != epoch || !matches!(what, ffi::PyTrace_CALL | ffi::PyTrace_LINE) {
+        return 0;
+    }
+    raise()
+}
+
+extern "C" fn pending(_: *mut c_void) -> c_int {
+    // SAFETY: CPython makes pending calls with the lock held.
+    let py = unsafe { Python::assume_attached() };
+    match next_step(py) {
+        Step::Nothing => 0,
+        Step::Raise => raise(),
+        Step::RaiseAndTrace => {
+            TRACING.store(true, Ordering::Relaxed);
+            cpython::set_trace(py, trace);
+            raise()
+        }
+    }
+}
+
+fn raise() -> c_int {
+    let Some(setup) = SETUP.get() else { return 0 };
+    // SAFETY: called by CPython with the lock held; the class lives as long as the process.
+    unsafe { ffi::PyErr_SetNone(setup.exception.as_ptr()) };
+    -1
+}
+
+fn now() -> u64 {
+    SETUP.get().map_or(0, |setup| u64::try_from(setup.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// The interrupter of the interpreter's thread.
+#[derive(Debug)]
+pub(super) struct PythonInterrupter {
+    pub(super) thread: libc::pthread_t,
+}
+
+impl Interrupter for PythonInterrupter {
+    fn press(&self, epoch: u64, elapsed: Duration) -> Duration {
+        if RUNNING.load(Ordering::SeqCst) != epoch {
+            // The runtime's own work around the cell, which is short.
+            return Duration::from_millis(1);
+        }
+        STOP.store(epoch, Ordering::SeqCst);
+        self.signal();
+        let heard = HEARD.load(Ordering::Relaxed) == epoch;
+        let since = heard.then(|| Duration::from_nanos(now().saturating_sub(HEARD_AT.load(Ordering::Relaxed))));
+        if elapsed >= UNHEARD && since.is_none_or(|since| since >= WINDOW + UNHEARD) {
+            self.insist();
+        }
+        if elapsed >= CHILDREN {
+            children::kill_those_of_the_cell();
+        }
+        match since {
+            Some(since) if since < CANCEL_WINDOW => CANCEL_WINDOW - since,
+            Some(since) if since < WINDOW => WINDOW - since,
+            // 0.5, 1, 2, 4 .. 20 ms
+            _ => elapsed.clamp(Duration::from_micros(500), Duration::from_millis(20)),
+        }
+    }
+}
+
+impl PythonInterrupter {
+    fn signal(&self) {
+        // SAFETY: the interpreter's thread never ends, so its id stays good.
+        unsafe { libc::pthread_kill(self.thread, signal()) };
+    }
+
+    /// For a cell that no signal reaches.
+    fn insist(&self) {
+        static ATTACHING: AtomicBool = AtomicBool::new(false);
+        // SAFETY: both calls are documented to need no lock.
+        unsafe {
+            ffi::PyErr_SetInterruptEx(signal());
+            ffi::Py_AddPendingCall(Some(pending), null_mut());
+        }
+        self.signal();
+        if !ATTACHING.swap(true, Ordering::SeqCst) {
+            // It waits for as long as C code holds the lock; one such thread is enough.
+            let attached = std::thread::Builder::new().name("warmcell-nudge".to_owned()).spawn(|| {
+                Python::attach(|_| ());
+                ATTACHING.store(false, Ordering::SeqCst);
+            });
+            if attached.is_err() {
+                ATTACHING.store(false, Ordering::SeqCst);
+            }
+        }
+    }
+}

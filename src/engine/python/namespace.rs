@@ -1,0 +1,446 @@
+//! [`PythonSession`]: one session's `__main__`, and the course of a cell in it.
+
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyCode, PyDict, PyList, PyModule, PyString};
+
+use super::compile::{Compiled, Ending, Returned, take_flagged};
+use super::failure::{self, Origin};
+use super::interpreter::Interpreter;
+use super::memory::Budget;
+use super::surroundings::Surroundings;
+use super::values::{self, Refusal};
+use super::{audit, children, cpython, inspect, interrupt, memory, signals, streams};
+use crate::engine::{Completion, Engine, EngineError, Opening, Task, Variable};
+use crate::outcome::{Display, Failure, FailureKind, Json};
+
+/// Longest source that is kept compiled.
+const CACHED_BYTES: usize = 4096;
+
+/// How many sources are kept compiled.
+const CACHED_CELLS: usize = 256;
+
+/// How many cells without functions keep their lines, for tracebacks that are formatted late.
+const REMEMBERED_CELLS: usize = 64;
+
+/// Longest text that stands in for a value which is not JSON, in bytes.
+const SHOWN_BYTES: usize = 64 << 10;
+
+/// One session of the interpreter.
+pub(super) struct PythonSession {
+    interpreter: Rc<Interpreter>,
+    opening: Opening,
+    /// What tells the names of this session's cells from those of others: empty for the first one.
+    suffix: String,
+    module: Py<PyModule>,
+    globals: Py<PyDict>,
+    event_loop: Option<Py<PyAny>>,
+    surroundings: Surroundings,
+    budget: Budget,
+    cache: Option<HashMap<String, Rc<Cached>>>,
+    /// The cells whose lines may be forgotten one day, the oldest first.
+    remembered: VecDeque<Py<PyString>>,
+    /// The cells whose lines must stay, since functions of theirs may live.
+    kept: Vec<Py<PyString>>,
+}
+
+/// A compiled cell, and the name it was compiled with.
+struct Cached {
+    compiled: Compiled,
+    file_name: String,
+}
+
+/// How a cell got where it is, when it did not end well.
+enum Stumble {
+    /// The compiler refused it.
+    Compiling(PyErr),
+    /// It raised.
+    Running(PyErr),
+}
+
+impl PythonSession {
+    pub(super) fn new(
+        py: Python<'_>,
+        interpreter: Rc<Interpreter>,
+        number: u64,
+        opening: &Opening,
+    ) -> PyResult<Self> {
+        let (module, globals) = fresh_main(py)?;
+        Ok(Self {
+            budget: Budget::new(interpreter.baseline_memory, opening.limits.memory_mb),
+            surroundings: Surroundings::new(opening),
+            opening: opening.clone(),
+            suffix: if number == 1 { ">".to_owned() } else { format!(" of session {number}>") },
+            module,
+            globals,
+            event_loop: None,
+            cache: Some(HashMap::new()),
+            remembered: VecDeque::new(),
+            kept: Vec::new(),
+            interpreter,
+        })
+    }
+
+    /// Runs a cell between the host's surroundings and the host's surroundings.
+    fn cell(&mut self, py: Python<'_>, task: &Task<'_>) -> Completion {
+        if let Err(error) = self.enter(py, task.epoch) {
+            let completion = Completion {
+                failure: Some(Failure::new(FailureKind::Unavailable, error.value(py).to_string())),
+                ..Completion::default()
+            };
+            self.leave(py);
+            return completion;
+        }
+        self.budget.arm();
+        interrupt::begin(task.epoch);
+        let mut completion = self.perform(py, task);
+        completion.interrupted = interrupt::end(py, task.epoch);
+        memory::disarm();
+        if audit::is_forked_child() {
+            end_forked_child(&completion);
+        }
+        if completion.interrupted {
+            completion.value = None;
+            if let Some(failure) = &mut completion.failure {
+                failure.traceback = failure.traceback.take().map(|text| without_last_line(&text));
+            }
+            children::kill_those_of_the_cell();
+            self.repair_loop(py);
+        }
+        self.leave(py);
+        completion
+    }
+
+    fn enter(&mut self, py: Python<'_>, epoch: u64) -> PyResult<()> {
+        streams::begin(&self.opening.sink, epoch);
+        let interpreter = self.interpreter.clone();
+        interpreter.streams.put_in_place(py)?;
+        interpreter.make_main(py, &self.module)?;
+        if let Some(event_loop) = &self.event_loop {
+            interpreter.tasks(py)?.make_current(py, event_loop)?;
+        }
+        self.surroundings.enter(py, &interpreter)
+    }
+
+    fn leave(&mut self, py: Python<'_>) {
+        signals::put_back();
+        if let Err(error) = self.surroundings.leave(py, &self.interpreter.clone()) {
+            error.write_unraisable(py, None);
+        }
+        streams::end(py);
+    }
+
+    /// Compiles, runs and converts: all that the deadline is for.
+    fn perform(&mut self, py: Python<'_>, task: &Task<'_>) -> Completion {
+        let shown_name = format!("<cell {}>", task.number);
+        let cached = self.cache.as_ref().and_then(|cache| cache.get(task.code).cloned());
+        let (cell, stumble) = match cached {
+            Some(cell) => {
+                let result = self.execute(py, task, &cell.compiled);
+                (Some(cell), result)
+            }
+            None => self.compile_and_execute(py, task),
+        };
+        match stumble {
+            Ok(completion) => completion,
+            Err(stumble) => {
+                let file_name = match &cell {
+                    Some(cell) => cell.file_name.clone(),
+                    None => self.file_name(task.number),
+                };
+                let (error, from_compiler) = match &stumble {
+                    Stumble::Compiling(error) => (error, true),
+                    Stumble::Running(error) => (error, false),
+                };
+                let suffix = if self.suffix == ">" { "" } else { &self.suffix };
+                let origin = Origin { file_name: &file_name, shown_name: &shown_name, suffix, from_compiler };
+                let environment = self.interpreter.environment(self.opening.limits.memory_mb);
+                // What is said about an exception of the budget's must not fail for the same reason.
+                memory::disarm();
+                let mut failure = self.interpreter.reporter.failure(py, error, &origin, &environment);
+                let indentation = cell.as_ref().map_or(0, |cell| cell.compiled.indentation);
+                failure.column = failure.column.map(|column| column + indentation as u32);
+                Completion { failure: Some(failure), ..Completion::default() }
+            }
+        }
+    }
+
+    fn file_name(&self, number: u64) -> String {
+        format!("<cell {number}{}", self.suffix)
+    }
+
+    fn compile_and_execute(
+        &mut self,
+        py: Python<'_>,
+        task: &Task<'_>,
+    ) -> (Option<Rc<Cached>>, Result<Completion, Stumble>) {
+        let file_name = self.file_name(task.number);
+        let python_name = PyString::new(py, &file_name);
+        let compiled = match self.interpreter.compiler.compile(py, task.code, &python_name) {
+            Ok(compiled) => compiled,
+            Err(error) => return (None, Err(Stumble::Compiling(error))),
+        };
+        let source = compiled.source.as_deref().unwrap_or(task.code);
+        let remembered = self.interpreter.remember_lines(py, &python_name, source);
+        self.note_lines(py, python_name.unbind(), compiled.has_functions);
+        let cell = Rc::new(Cached { compiled, file_name });
+        if let Err(error) = remembered {
+            return (Some(cell), Err(Stumble::Running(error)));
+        }
+        let result = self.execute(py, task, &cell.compiled);
+        if let Some(cache) = &mut self.cache
+            && !cell.compiled.has_functions
+            && cell.compiled.ending != Ending::Flagged
+            && task.code.len() <= CACHED_BYTES
+        {
+            if cache.len() >= CACHED_CELLS {
+                cache.clear();
+            }
+            cache.insert(task.code.to_owned(), cell.clone());
+        }
+        (Some(cell), result)
+    }
+
+    fn note_lines(&mut self, py: Python<'_>, file_name: Py<PyString>, for_ever: bool) {
+        if for_ever {
+            self.kept.push(file_name);
+            return;
+        }
+        self.remembered.push_back(file_name);
+        if self.remembered.len() > REMEMBERED_CELLS
+            && let Some(oldest) = self.remembered.pop_front()
+        {
+            self.interpreter.forget_lines(py, &oldest);
+        }
+    }
+
+    fn execute(&mut self, py: Python<'_>, task: &Task<'_>, compiled: &Compiled) -> Result<Completion, Stumble> {
+        let result = if compiled.awaits {
+            self.run_in_loop(py, task.epoch, compiled)
+        } else {
+            run_parts(py, &self.globals, &compiled.parts)
+        };
+        // Also after a failure: what the cell left of its return must not be found by anyone.
+        let flagged = take_flagged(py, compiled);
+        let last = result.map_err(Stumble::Running)?;
+        let returned = match compiled.ending {
+            Ending::Nothing => Returned::Nothing,
+            Ending::Expression => Returned::Expression(last.unbind()),
+            Ending::Return => Returned::Value(last.unbind()),
+            Ending::Flagged => flagged.map_err(Stumble::Running)?,
+        };
+        match returned {
+            Returned::Nothing | Returned::Bare => Ok(Completion::default()),
+            Returned::Expression(value) if value.is_none(py) => Ok(Completion::default()),
+            Returned::Expression(value) => self.hand_over(value.bind(py), false),
+            Returned::Value(value) => self.hand_over(value.bind(py), true),
+        }
+    }
+
+    fn run_in_loop<'py>(
+        &mut self,
+        py: Python<'py>,
+        epoch: u64,
+        compiled: &Compiled,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let interpreter = self.interpreter.clone();
+        let tasks = interpreter.tasks(py)?;
+        let event_loop = match &self.event_loop {
+            Some(event_loop) => event_loop.clone_ref(py),
+            None => {
+                let event_loop = tasks.new_loop(py)?;
+                self.event_loop.insert(event_loop).clone_ref(py)
+            }
+        };
+        streams::begin_awaiting(py, &self.opening.sink, epoch)?;
+        let parts = PyList::new(py, compiled.parts.iter().flatten())?;
+        tasks.run(py, &event_loop, &parts, self.globals.bind(py))
+    }
+
+    /// The value as JSON text. One that is not JSON is shown; where it was promised to be, that is a failure.
+    fn hand_over(&self, value: &Bound<'_, PyAny>, promised: bool) -> Result<Completion, Stumble> {
+        let limits = &self.opening.limits;
+        let refusal = match values::to_json(value, limits.value_bytes, self.opening.integers) {
+            Ok(text) => return Ok(Completion { value: Some(Json::from_converter(text)), ..Completion::default() }),
+            Err(Refusal::Interrupted(error)) => return Err(Stumble::Running(error)),
+            Err(refusal) => refusal,
+        };
+        let (kind, hint) = match &refusal {
+            Refusal::TooLarge { .. } => (
+                FailureKind::OutputLimit,
+                Some("return less: a summary, a part, or the size; or raise `valueBytes`".to_owned()),
+            ),
+            Refusal::NotJson { hint, .. } => (FailureKind::InvalidOutput, hint.clone()),
+            Refusal::Interrupted(_) => (FailureKind::Internal, None),
+        };
+        let shown = match kind {
+            FailureKind::OutputLimit => inspect::preview(value),
+            _ => shown(value)?,
+        };
+        self.opening.sink.display(Display::text(shown));
+        if !promised && kind == FailureKind::InvalidOutput {
+            return Ok(Completion::default());
+        }
+        let failure = Failure { hint, ..Failure::new(kind, refusal.message()) };
+        Ok(Completion { failure: Some(failure), ..Completion::default() })
+    }
+
+    fn repair_loop(&self, py: Python<'_>) {
+        if let Some(event_loop) = &self.event_loop
+            && let Ok(tasks) = self.interpreter.tasks(py)
+            && let Err(error) = tasks.repair(py, event_loop)
+        {
+            error.write_unraisable(py, None);
+        }
+    }
+
+    /// Ends what the session ran and drops what it held. Finalisers are code of the program's: the epoch is for the
+    /// watchdog to stop them, and what one of them raises is CPython's to report.
+    fn discard(&mut self, py: Python<'_>, epoch: u64, module: Py<PyModule>, globals: &Py<PyDict>) {
+        interrupt::begin(epoch);
+        if let Some(event_loop) = self.event_loop.take()
+            && let Ok(tasks) = self.interpreter.tasks(py)
+            && tasks.end(py, &event_loop).is_err()
+        {
+            let _ = tasks.repair(py, &event_loop);
+        }
+        globals.bind(py).clear();
+        drop(module);
+        interrupt::end(py, epoch);
+        for file_name in self.remembered.drain(..).chain(self.kept.drain(..)) {
+            self.interpreter.forget_lines(py, &file_name);
+        }
+        if let Some(cache) = &mut self.cache {
+            cache.clear();
+        }
+    }
+
+    /// Turns the code cache off, for benches that compare.
+    #[doc(hidden)]
+    pub(super) fn without_cache(&mut self) {
+        self.cache = None;
+    }
+}
+
+impl Engine for PythonSession {
+    fn run(&mut self, task: &Task<'_>) -> Completion {
+        Python::attach(|py| self.cell(py, task))
+    }
+
+    fn reset(&mut self, epoch: u64) -> Result<(), EngineError> {
+        Python::attach(|py| {
+            let (module, globals) = fresh_main(py).map_err(refused)?;
+            // From here on the session is the fresh one; everything below cleans up behind it.
+            let module = std::mem::replace(&mut self.module, module);
+            let globals = std::mem::replace(&mut self.globals, globals);
+            let folder = self.surroundings.folder().cloned();
+            self.surroundings = Surroundings::new(&self.opening);
+            streams::begin(&self.opening.sink, 0);
+            self.discard(py, epoch, module, &globals);
+            let restored = self.interpreter.restore_baseline(py, folder.as_ref());
+            self.leave(py);
+            self.interpreter.make_main(py, &self.module).map_err(refused)?;
+            restored.map_err(refused)
+        })
+    }
+
+    fn inspect(&mut self) -> Vec<Variable> {
+        Python::attach(|py| inspect::variables(self.globals.bind(py)))
+    }
+
+    fn bind(&mut self, name: &str, value: &Json) -> Result<(), EngineError> {
+        Python::attach(|py| {
+            let is_name = PyString::new(py, name)
+                .call_method0("isidentifier")
+                .and_then(|answer| answer.is_truthy())
+                .unwrap_or(false);
+            let is_keyword = py
+                .import("keyword")
+                .and_then(|keyword| keyword.call_method1("iskeyword", (name,))?.is_truthy())
+                .unwrap_or(false);
+            if !is_name || is_keyword {
+                return Err(EngineError(format!("`{name}` cannot be a variable's name in Python")));
+            }
+            let value = values::from_json(py, value.as_str()).map_err(|error| {
+                EngineError(format!("the value for `{name}` cannot be taken over: {}", error.value(py)))
+            })?;
+            self.globals.bind(py).set_item(name, value).map_err(refused)
+        })
+    }
+
+    fn close(mut self: Box<Self>, epoch: u64) {
+        Python::attach(|py| {
+            streams::begin(&self.opening.sink, 0);
+            let module = self.module.clone_ref(py);
+            let globals = self.globals.clone_ref(py);
+            self.discard(py, epoch, module, &globals);
+            self.leave(py);
+        });
+    }
+}
+
+/// A module as the python command gives it to a script.
+fn fresh_main(py: Python<'_>) -> PyResult<(Py<PyModule>, Py<PyDict>)> {
+    let module = PyModule::new(py, "__main__")?;
+    let globals = module.dict();
+    globals.set_item("__builtins__", py.import("builtins")?)?;
+    Ok((module.unbind(), globals.unbind()))
+}
+
+fn run_parts<'py>(
+    py: Python<'py>,
+    globals: &Py<PyDict>,
+    parts: &[Option<Py<PyCode>>; 2],
+) -> PyResult<Bound<'py, PyAny>> {
+    let globals = globals.bind(py).as_any();
+    let mut value = None;
+    for code in parts.iter().flatten() {
+        value = Some(cpython::evaluate(code.bind(py).as_any(), globals)?);
+    }
+    Ok(value.unwrap_or_else(|| py.None().into_bound(py)))
+}
+
+/// How a value that is not JSON looks: its `repr`, which is code of the program's.
+fn shown(value: &Bound<'_, PyAny>) -> Result<String, Stumble> {
+    match value.repr() {
+        Ok(text) => Ok(failure::cut(text.to_string_lossy().into_owned(), SHOWN_BYTES)),
+        Err(error) if interrupt::is_interrupt(value.py(), &error) => Err(Stumble::Running(error)),
+        Err(error) => {
+            let raised = cpython::type_name(error.value(value.py()).as_any());
+            Ok(format!("<{} object, whose `__repr__` raised {raised}>", cpython::type_name(value)))
+        }
+    }
+}
+
+/// A child that the program forked has come to the end of the cell: it ends, as a script would.
+fn end_forked_child(completion: &Completion) -> ! {
+    let status = match &completion.failure {
+        None => 0,
+        Some(failure) if failure.kind == FailureKind::Exit => match failure.message.parse::<i32>() {
+            Ok(status) => status,
+            Err(_) => {
+                streams::print_in_child(crate::output::Stream::Stderr, format!("{}\n", failure.message).as_bytes());
+                1
+            }
+        },
+        Some(failure) => {
+            let text = failure.traceback.as_deref().unwrap_or(&failure.message);
+            streams::print_in_child(crate::output::Stream::Stderr, text.as_bytes());
+            1
+        }
+    };
+    // SAFETY: ends the process without touching what it shares with its parent.
+    unsafe { libc::_exit(status) }
+}
+
+/// Where a stopped cell stood, without the exception that stopped it.
+fn without_last_line(traceback: &str) -> String {
+    let end = traceback.trim_end().rfind('\n').map_or(0, |newline| newline + 1);
+    traceback[..end].to_owned()
+}
+
+fn refused(error: PyErr) -> EngineError {
+    EngineError(error.to_string())
+}

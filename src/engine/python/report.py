@@ -1,0 +1,73 @@
+"""What a reader needs of an exception: the user's frames alone, with their source lines."""
+
+import sysconfig
+from itertools import islice
+from traceback import StackSummary, TracebackException
+
+# Frames of installed code say nothing about the cell; the user's own modules lie elsewhere.
+INSTALLED = tuple(
+    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} - {None, ""}
+)
+LONGEST_CHAIN = 100
+
+
+def report(exception, file_name, shown_name, suffix):
+    """Returns the formatted traceback, and line and column of the deepest frame in the cell `file_name`."""
+    summary = TracebackException(type(exception), exception, exception.__traceback__, compact=True)
+    tidy(summary, file_name, shown_name, suffix)
+    text = "".join(summary.format())
+    return (text, *place(exception, file_name))
+
+
+def syntax_report(exception, shown_name):
+    """As `report`, for an exception of the compiler's: there are no frames, and the place is its own."""
+    summary = TracebackException(type(exception), exception, None, compact=True)
+    if getattr(summary, "filename", None) is not None:
+        summary.filename = shown_name
+    text = "".join(summary.format_exception_only())
+    return text, getattr(exception, "lineno", None), getattr(exception, "offset", None)
+
+
+def tidy(summary, file_name, shown_name, suffix):
+    """Takes the frames that are not the user's out of an exception, its causes and its groups."""
+    waiting = [(summary, 0)]
+    while waiting:
+        summary, depth = waiting.pop()
+        summary.stack = StackSummary.from_list(
+            [shown(frame, file_name, shown_name, suffix) for frame in summary.stack if is_users(frame.filename)]
+        )
+        if depth >= LONGEST_CHAIN and (summary.__cause__ or summary.__context__):
+            summary.__cause__ = summary.__context__ = None
+            summary.__notes__ = [*(summary.__notes__ or ()), f"[the chain of exceptions goes on beyond {LONGEST_CHAIN}]"]
+        for other in (summary.__cause__, summary.__context__, *(summary.exceptions or ())):
+            if other is not None:
+                waiting.append((other, depth + 1))
+
+
+def is_users(file_name):
+    if file_name.startswith(("<warmcell ", "<frozen ")):
+        return False
+    return not file_name.startswith(INSTALLED)
+
+
+def shown(frame, file_name, shown_name, suffix):
+    if frame.filename == file_name:
+        frame.filename = shown_name
+    elif suffix and frame.filename.startswith("<cell ") and frame.filename.endswith(suffix):
+        frame.filename = frame.filename.removesuffix(suffix) + ">"
+    return frame
+
+
+def place(exception, file_name):
+    line = column = None
+    traceback = exception.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if code.co_filename == file_name:
+            line, column = traceback.tb_lineno, None
+            if traceback.tb_lasti >= 0:
+                start = next(islice(code.co_positions(), traceback.tb_lasti // 2, None), None)
+                if start is not None and start[2] is not None:
+                    column = start[2] + 1
+        traceback = traceback.tb_next
+    return line, column

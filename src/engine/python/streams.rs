@@ -1,0 +1,535 @@
+//! `sys.stdout`, `sys.stderr` and `sys.stdin` of all sessions, and in whose name something is printed.
+//!
+//! One pair of objects serves the process, since programs keep them: a logging handler made in one cell must speak in the
+//! cell that uses it. Each write asks the [`Route`] where it belongs:
+//! - on the interpreter's thread: to the running cell, unless a task of an earlier cell's runs, which its context tells;
+//! - on another thread: to the running cell, unless the thread was there when an earlier cell ended.
+//!
+//! The route is locked for a look, then the sink is called; a sink never comes back here. In a child that the program
+//! forked, text goes straight to descriptor 1 or 2 and no lock is taken, since its holder may not exist there.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use super::cpython::{self, ContextVariable};
+use super::audit;
+use crate::output::{Origin, Sink, Stream};
+
+static ROUTE: Mutex<Option<Route>> = Mutex::new(None);
+
+/// Carries the cell in whose name a task runs.
+static CELL: OnceLock<ContextVariable> = OnceLock::new();
+
+/// Where output belongs.
+struct Route {
+    interpreter_thread: i64,
+    /// The session whose cell runs, or ran last.
+    sink: Option<Arc<dyn Sink>>,
+    /// The running cell, or 0.
+    epoch: u64,
+    /// The cell awaits: tasks of earlier cells may run on the interpreter's thread.
+    awaits: bool,
+    /// The threads that outlived the cell that started them, and the session they print for.
+    threads: HashMap<i64, Arc<dyn Sink>>,
+}
+
+/// The objects that stand in `sys` while a cell runs.
+#[derive(Debug)]
+pub(super) struct Streams {
+    names: [Py<PyString>; 3],
+    objects: [Py<PyAny>; 3],
+    sys: Py<PyDict>,
+}
+
+impl Streams {
+    pub(super) fn new(py: Python<'_>) -> PyResult<Self> {
+        let _ = CELL.set(ContextVariable::new(py, c"warmcell_cell")?);
+        *route() = Some(Route {
+            interpreter_thread: cpython::current_thread_id(py),
+            sink: None,
+            epoch: 0,
+            awaits: false,
+            threads: HashMap::new(),
+        });
+        let stdout = Bound::new(py, TextStream { stream: Stream::Stdout })?.into_any().unbind();
+        let stderr = Bound::new(py, TextStream { stream: Stream::Stderr })?.into_any().unbind();
+        let stdin = Bound::new(py, NoInput)?.into_any().unbind();
+        let text_base = py.import("io")?.getattr("TextIOBase")?;
+        text_base.call_method1("register", (py.get_type::<TextStream>(),))?;
+        text_base.call_method1("register", (py.get_type::<NoInput>(),))?;
+        let sys = py.import("sys")?.dict();
+        for (name, object) in [("__stdout__", &stdout), ("__stderr__", &stderr), ("__stdin__", &stdin)] {
+            sys.set_item(name, object)?;
+        }
+        let names = ["stdout", "stderr", "stdin"].map(|name| PyString::intern(py, name).unbind());
+        let streams = Self { names, objects: [stdout, stderr, stdin], sys: sys.unbind() };
+        streams.put_in_place(py)?;
+        Ok(streams)
+    }
+
+    /// Puts the objects into `sys`, whatever an earlier cell put there.
+    pub(super) fn put_in_place(&self, py: Python<'_>) -> PyResult<()> {
+        let sys = self.sys.bind(py);
+        for (name, object) in self.names.iter().zip(&self.objects) {
+            sys.set_item(name, object)?;
+        }
+        Ok(())
+    }
+}
+
+/// A cell of the session with this sink begins.
+pub(super) fn begin(sink: &Arc<dyn Sink>, epoch: u64) {
+    if let Some(route) = &mut *route() {
+        if route.sink.as_ref().is_none_or(|last| !Arc::ptr_eq(last, sink)) {
+            route.sink = Some(sink.clone());
+        }
+        (route.epoch, route.awaits) = (epoch, false);
+    }
+}
+
+/// The running cell runs inside the loop from now on, under a context that names it.
+pub(super) fn begin_awaiting(py: Python<'_>, sink: &Arc<dyn Sink>, epoch: u64) -> PyResult<()> {
+    let mark = Bound::new(py, CellMark { epoch, sink: sink.clone() })?;
+    if let Some(cell) = CELL.get() {
+        cell.set(py, mark.as_any())?;
+    }
+    if let Some(route) = &mut *route() {
+        route.awaits = true;
+    }
+    Ok(())
+}
+
+/// The cell has ended: threads that are alive now print for the background from now on.
+pub(super) fn end(py: Python<'_>) {
+    let ids = if cpython::is_only_thread(py) { Vec::new() } else { cpython::thread_ids(py) };
+    let mut dropped = HashMap::new();
+    if let Some(route) = &mut *route() {
+        (route.epoch, route.awaits) = (0, false);
+        if !(ids.is_empty() && route.threads.is_empty()) {
+            let mut threads = HashMap::new();
+            for id in ids.into_iter().filter(|id| *id != route.interpreter_thread) {
+                if let Some(sink) = route.threads.remove(&id).or_else(|| route.sink.clone()) {
+                    threads.insert(id, sink);
+                }
+            }
+            dropped = std::mem::replace(&mut route.threads, threads);
+        }
+    }
+    drop(dropped);
+}
+
+fn route() -> MutexGuard<'static, Option<Route>> {
+    // Nothing panics under this lock.
+    ROUTE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Who prints on the calling thread.
+fn speaker(py: Python<'_>) -> Option<(Arc<dyn Sink>, Origin)> {
+    let thread = cpython::current_thread_id(py);
+    let (sink, epoch, ask_context, owner) = {
+        let route = route();
+        let route = route.as_ref()?;
+        let is_interpreter = thread == route.interpreter_thread;
+        let owner = if is_interpreter { None } else { route.threads.get(&thread).cloned() };
+        (route.sink.clone(), route.epoch, !is_interpreter || route.awaits, owner)
+    };
+    if ask_context
+        && let Some(value) = CELL.get().and_then(|cell| cell.get(py))
+        && let Ok(mark) = value.cast::<CellMark>()
+    {
+        let mark = mark.get();
+        let origin = if mark.epoch == epoch { Origin::Cell } else { Origin::Background };
+        return Some((mark.sink.clone(), origin));
+    }
+    match owner {
+        Some(sink) => Some((sink, Origin::Background)),
+        None => sink.map(|sink| (sink, if epoch == 0 { Origin::Background } else { Origin::Cell })),
+    }
+}
+
+fn print(py: Python<'_>, stream: Stream, bytes: &[u8]) {
+    if audit::is_forked_child() {
+        print_in_child(stream, bytes);
+    } else if let Some((sink, origin)) = speaker(py) {
+        sink.write(stream, origin, bytes);
+    }
+}
+
+pub(super) fn print_in_child(stream: Stream, mut bytes: &[u8]) {
+    let descriptor = if stream == Stream::Stdout { libc::STDOUT_FILENO } else { libc::STDERR_FILENO };
+    while !bytes.is_empty() {
+        // SAFETY: writes bytes that are there.
+        let written = unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) };
+        match usize::try_from(written) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(_) if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// The cell in whose name a task runs.
+#[pyclass(frozen)]
+struct CellMark {
+    epoch: u64,
+    sink: Arc<dyn Sink>,
+}
+
+/// `sys.stdout` and `sys.stderr`.
+#[pyclass(frozen, dict, weakref, module = "warmcell", name = "TextStream")]
+struct TextStream {
+    stream: Stream,
+}
+
+#[pymethods]
+impl TextStream {
+    fn write(&self, text: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let py = text.py();
+        let Ok(text) = text.cast::<PyString>() else {
+            let type_name = cpython::type_name(text);
+            return Err(PyTypeError::new_err(format!("write() argument must be str, not {type_name}")));
+        };
+        match text.to_str() {
+            Ok(utf8) => print(py, self.stream, utf8.as_bytes()),
+            // A lone surrogate.
+            Err(_) => {
+                let bytes = text.call_method1("encode", ("utf-8", "backslashreplace"))?;
+                print(py, self.stream, bytes.extract::<&[u8]>()?);
+            }
+        }
+        // SAFETY: the lock is held and `text` is a str.
+        Ok(usize::try_from(unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) }).unwrap_or(0))
+    }
+
+    fn writelines(&self, lines: &Bound<'_, PyAny>) -> PyResult<()> {
+        for line in lines.try_iter()? {
+            self.write(&line?)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&self, py: Python<'_>) {
+        flush(py, self.stream);
+    }
+
+    #[getter]
+    fn buffer(&self) -> ByteStream {
+        ByteStream { stream: self.stream }
+    }
+
+    #[getter]
+    fn name(&self) -> &'static str {
+        match self.stream {
+            Stream::Stdout => "<stdout>",
+            Stream::Stderr => "<stderr>",
+        }
+    }
+
+    #[getter]
+    fn mode(&self) -> &'static str {
+        "w"
+    }
+
+    #[getter]
+    fn encoding(&self) -> &'static str {
+        "utf-8"
+    }
+
+    #[getter]
+    fn errors(&self) -> &'static str {
+        "backslashreplace"
+    }
+
+    #[getter]
+    fn newlines(&self) -> Option<&'static str> {
+        None
+    }
+
+    #[getter]
+    fn line_buffering(&self) -> bool {
+        true
+    }
+
+    #[getter]
+    fn write_through(&self) -> bool {
+        true
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        false
+    }
+
+    /// Does nothing: the stream belongs to the runtime, and stays open.
+    fn close(&self) {}
+
+    /// Takes what `io.TextIOWrapper` takes; text is UTF-8 and goes through at once, whatever is asked.
+    #[pyo3(signature = (**_options))]
+    fn reconfigure(&self, _options: Option<&Bound<'_, PyDict>>) {}
+
+    fn isatty(&self) -> bool {
+        false
+    }
+
+    fn readable(&self) -> bool {
+        false
+    }
+
+    fn writable(&self) -> bool {
+        true
+    }
+
+    fn seekable(&self) -> bool {
+        false
+    }
+
+    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+        Err(unsupported(py, "fileno"))
+    }
+
+    fn detach(&self, py: Python<'_>) -> PyResult<()> {
+        Err(unsupported(py, "detach"))
+    }
+
+    #[pyo3(signature = (*_arguments))]
+    fn read(&self, py: Python<'_>, _arguments: &Bound<'_, PyTuple>) -> PyResult<()> {
+        Err(unsupported(py, "not readable"))
+    }
+
+    #[pyo3(signature = (*_arguments))]
+    fn readline(&self, py: Python<'_>, _arguments: &Bound<'_, PyTuple>) -> PyResult<()> {
+        Err(unsupported(py, "not readable"))
+    }
+
+    #[pyo3(signature = (*_arguments))]
+    fn readlines(&self, py: Python<'_>, _arguments: &Bound<'_, PyTuple>) -> PyResult<()> {
+        Err(unsupported(py, "not readable"))
+    }
+
+    #[pyo3(signature = (*_arguments))]
+    fn seek(&self, py: Python<'_>, _arguments: &Bound<'_, PyTuple>) -> PyResult<()> {
+        Err(unsupported(py, "underlying stream is not seekable"))
+    }
+
+    fn tell(&self, py: Python<'_>) -> PyResult<()> {
+        Err(unsupported(py, "underlying stream is not seekable"))
+    }
+
+    #[pyo3(signature = (*_arguments))]
+    fn truncate(&self, py: Python<'_>, _arguments: &Bound<'_, PyTuple>) -> PyResult<()> {
+        Err(unsupported(py, "truncate"))
+    }
+
+    fn __iter__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(unsupported(py, "not readable"))
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_arguments))]
+    fn __exit__(&self, _arguments: &Bound<'_, PyTuple>) {}
+
+    fn __repr__(&self) -> String {
+        format!("<warmcell.TextStream name='{}' mode='w' encoding='utf-8'>", self.name())
+    }
+}
+
+/// `sys.stdout.buffer`: the same stream in bytes.
+#[pyclass(frozen, module = "warmcell", name = "ByteStream")]
+struct ByteStream {
+    stream: Stream,
+}
+
+#[pymethods]
+impl ByteStream {
+    fn write(&self, py: Python<'_>, bytes: PyBuffer<u8>) -> PyResult<usize> {
+        let bytes = bytes.to_vec(py)?;
+        print(py, self.stream, &bytes);
+        Ok(bytes.len())
+    }
+
+    fn writelines(&self, py: Python<'_>, lines: &Bound<'_, PyAny>) -> PyResult<()> {
+        for line in lines.try_iter()? {
+            self.write(py, PyBuffer::get(&line?)?)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&self, py: Python<'_>) {
+        flush(py, self.stream);
+    }
+
+    #[getter]
+    fn raw(&self) -> Self {
+        Self { stream: self.stream }
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        false
+    }
+
+    fn close(&self) {}
+
+    fn isatty(&self) -> bool {
+        false
+    }
+
+    fn readable(&self) -> bool {
+        false
+    }
+
+    fn writable(&self) -> bool {
+        true
+    }
+
+    fn seekable(&self) -> bool {
+        false
+    }
+
+    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+        Err(unsupported(py, "fileno"))
+    }
+}
+
+fn flush(py: Python<'_>, stream: Stream) {
+    if audit::is_forked_child() {
+        // Written straight through.
+        let _ = std::io::stdout().flush();
+    } else if let Some((sink, Origin::Cell)) = speaker(py) {
+        sink.flush(stream);
+    }
+}
+
+fn unsupported(py: Python<'_>, what: &str) -> PyErr {
+    match py.import("io").and_then(|io| io.getattr("UnsupportedOperation")?.call1((what,))) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+pyo3::create_exception!(
+    builtins,
+    InputRequested,
+    pyo3::exceptions::PyBaseException,
+    "A cell asked for standard input, which does not exist."
+);
+
+/// `sys.stdin`: asking for input ends the cell at once, also where the program catches every `Exception`.
+#[pyclass(frozen, module = "warmcell", name = "NoInput")]
+struct NoInput;
+
+#[pymethods]
+impl NoInput {
+    #[pyo3(signature = (*_arguments))]
+    fn read(&self, _arguments: &Bound<'_, PyTuple>) -> PyResult<String> {
+        Err(no_input())
+    }
+
+    #[pyo3(signature = (*_arguments))]
+    fn read1(&self, _arguments: &Bound<'_, PyTuple>) -> PyResult<String> {
+        Err(no_input())
+    }
+
+    #[pyo3(signature = (*_arguments))]
+    fn readinto(&self, _arguments: &Bound<'_, PyTuple>) -> PyResult<String> {
+        Err(no_input())
+    }
+
+    #[pyo3(signature = (*_arguments))]
+    fn readline(&self, _arguments: &Bound<'_, PyTuple>) -> PyResult<String> {
+        Err(no_input())
+    }
+
+    #[pyo3(signature = (*_arguments))]
+    fn readlines(&self, _arguments: &Bound<'_, PyTuple>) -> PyResult<Vec<String>> {
+        Err(no_input())
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self) -> PyResult<String> {
+        Err(no_input())
+    }
+
+    #[getter]
+    fn buffer(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[getter]
+    fn name(&self) -> &'static str {
+        "<stdin>"
+    }
+
+    #[getter]
+    fn mode(&self) -> &'static str {
+        "r"
+    }
+
+    #[getter]
+    fn encoding(&self) -> &'static str {
+        "utf-8"
+    }
+
+    #[getter]
+    fn errors(&self) -> &'static str {
+        "strict"
+    }
+
+    #[getter]
+    fn newlines(&self) -> Option<&'static str> {
+        None
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        false
+    }
+
+    fn close(&self) {}
+
+    fn flush(&self) {}
+
+    #[pyo3(signature = (**_options))]
+    fn reconfigure(&self, _options: Option<&Bound<'_, PyDict>>) {}
+
+    fn isatty(&self) -> bool {
+        false
+    }
+
+    fn readable(&self) -> bool {
+        true
+    }
+
+    fn writable(&self) -> bool {
+        false
+    }
+
+    fn seekable(&self) -> bool {
+        false
+    }
+
+    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+        Err(unsupported(py, "fileno"))
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "<warmcell.NoInput name='<stdin>' mode='r' encoding='utf-8'>"
+    }
+}
+
+fn no_input() -> PyErr {
+    InputRequested::new_err("cells have no standard input")
+}

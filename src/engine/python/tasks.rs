@@ -1,0 +1,61 @@
+//! Cells that await: one event loop for the life of a session, driven by `tasks.py` beside this file.
+
+use std::sync::OnceLock;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyModule};
+
+use super::helper;
+
+/// What the interrupt calls, on the interpreter's thread.
+static CANCEL_INSTEAD: OnceLock<Py<PyAny>> = OnceLock::new();
+
+/// The functions of `tasks.py`. It is loaded by the first cell that awaits: importing asyncio takes 30 ms.
+#[derive(Debug)]
+pub(super) struct Tasks {
+    module: Py<PyModule>,
+}
+
+impl Tasks {
+    pub(super) fn load(py: Python<'_>) -> PyResult<Self> {
+        let module = helper::load(py, "tasks", include_str!("tasks.py"))?;
+        let _ = CANCEL_INSTEAD.set(module.getattr("cancel_instead")?.unbind());
+        Ok(Self { module: module.unbind() })
+    }
+
+    pub(super) fn new_loop(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(self.module.bind(py).call_method0("new_loop")?.unbind())
+    }
+
+    pub(super) fn make_current(&self, py: Python<'_>, event_loop: &Py<PyAny>) -> PyResult<()> {
+        self.module.bind(py).call_method1("make_current", (event_loop,)).map(drop)
+    }
+
+    /// Runs the parts of a cell in order, inside the loop.
+    pub(super) fn run<'py>(
+        &self,
+        py: Python<'py>,
+        event_loop: &Py<PyAny>,
+        parts: &Bound<'py, PyList>,
+        globals: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.module.bind(py).call_method1("run", (event_loop, parts, globals))
+    }
+
+    /// Puts the loop in order after an interrupt.
+    pub(super) fn repair(&self, py: Python<'_>, event_loop: &Py<PyAny>) -> PyResult<()> {
+        self.module.bind(py).call_method1("repair", (event_loop,)).map(drop)
+    }
+
+    /// Ends the loop and its tasks.
+    pub(super) fn end(&self, py: Python<'_>, event_loop: &Py<PyAny>) -> PyResult<()> {
+        self.module.bind(py).call_method1("end", (event_loop,)).map(drop)
+    }
+}
+
+/// Asks the cell's own task to end where raising would hit the loop or a task of another cell. Returns whether that was
+/// done.
+pub(super) fn cancel_instead(py: Python<'_>) -> bool {
+    let Some(function) = CANCEL_INSTEAD.get() else { return false };
+    function.bind(py).call0().and_then(|done| done.is_truthy()).unwrap_or(false)
+}
