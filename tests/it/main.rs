@@ -1,0 +1,29 @@
+//! The integration tests of warmcell, in one binary: what a host may rely on, held to through the public contract.
+//!
+//! Each module holds one promise or one way in. [`support`] says how tests share the one interpreter of a process, and how
+//! those that cannot run in a process of their own. What a cell *means* is data: `tests/cases`, run by [`cases`], and what
+//! hostile code may do is data too: `tests/hostile`.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on fails"
+)]
+#![expect(
+    clippy::print_stdout,
+    reason = "a test says how much it did, and a test process tells its parent where it is"
+)]
+
+mod support;
+
+mod bad_input;
+mod cases;
+mod host;
+mod memory;
+mod output;
+mod peers;
+mod properties;
+mod reset;
+mod sessions;
+mod stopping;
+mod values;
+mod venvs;

@@ -1,0 +1,252 @@
+//! [`Alone`]: a test in a process of its own.
+//!
+//! The test binary runs itself again with `--exact` and the test's name; the child sees by an environment variable that it
+//! is meant, and runs the body in place of starting yet another child. The parent gathers the child's output, holds it to
+//! a bound, fails with its output, and sees to it that no process of its group is left.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, PipeReader};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Names the test whose body the process is to run.
+const MEANT: &str = "WARMCELL_TEST_ALONE";
+
+/// What the parent hands to the child.
+const ARGUMENT: &str = "WARMCELL_TEST_ARGUMENT";
+
+/// The name of the test function in which it stands, as `--exact` wants it.
+macro_rules! test_name {
+    () => {{
+        fn here() {}
+        let name = std::any::type_name_of_val(&here);
+        let name = name.strip_suffix("::here").unwrap_or(name);
+        name.split_once("::").map_or(name, |(_, name)| name)
+    }};
+}
+pub(crate) use test_name;
+
+/// Runs the body of the test in which it stands in a process of its own. Gives the [`Ended`] process in the parent, and
+/// `None` in the child, after the body.
+macro_rules! in_own_process {
+    ($body:expr) => {
+        $crate::support::Alone::new($crate::support::test_name!()).run($body)
+    };
+}
+pub(crate) use in_own_process;
+
+/// A test that is to run in a process of its own.
+pub(crate) struct Alone {
+    test: &'static str,
+    bound: Duration,
+    variables: Vec<(OsString, Option<OsString>)>,
+    cwd: Option<PathBuf>,
+}
+
+impl Alone {
+    /// The test of this name; see [`test_name`].
+    pub(crate) fn new(test: &'static str) -> Self {
+        Self {
+            test,
+            bound: Duration::from_secs(60),
+            variables: Vec::new(),
+            cwd: None,
+        }
+    }
+
+    /// The longest that the process may take. Default: a minute.
+    pub(crate) fn within(mut self, bound: Duration) -> Self {
+        self.bound = bound;
+        self
+    }
+
+    /// Sets an environment variable of the process.
+    pub(crate) fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.into(), Some(value.into())));
+        self
+    }
+
+    /// Takes an environment variable away from the process.
+    pub(crate) fn env_remove(mut self, name: &str) -> Self {
+        self.variables.push((name.into(), None));
+        self
+    }
+
+    /// Where the process starts.
+    pub(crate) fn cwd(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(folder.into());
+        self
+    }
+
+    /// Something for the body to read with [`Alone::argument`].
+    pub(crate) fn with_argument(self, argument: impl Into<OsString>) -> Self {
+        self.env(ARGUMENT, argument)
+    }
+
+    /// What the parent gave this process.
+    pub(crate) fn argument() -> Option<String> {
+        std::env::var(ARGUMENT).ok()
+    }
+
+    /// Whether this process was made to run the body of the test.
+    pub(crate) fn is_meant(test: &str) -> bool {
+        std::env::var(MEANT).is_ok_and(|meant| meant == test)
+    }
+
+    /// Runs `body` in a process of its own and expects it to pass.
+    #[track_caller]
+    pub(crate) fn run(self, body: impl FnOnce()) -> Option<Ended> {
+        if Self::is_meant(self.test) {
+            die_with_parent();
+            body();
+            return None;
+        }
+        let ended = self.spawn();
+        let passed = ended.status.success() && ended.has_line_with("test result: ok. 1 passed");
+        assert!(
+            passed,
+            "`{}` failed in its own process ({}):\n{}",
+            self.test,
+            ended.status,
+            ended.text()
+        );
+        assert!(
+            ended.left_behind.is_empty(),
+            "`{}` left processes behind: {:?}",
+            self.test,
+            ended.left_behind
+        );
+        Some(ended)
+    }
+
+    fn spawn(&self) -> Ended {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        let mut command = Command::new(std::env::current_exe().expect("this executable"));
+        command
+            .args(["--exact", self.test, "--nocapture", "--test-threads=1"])
+            .env(MEANT, self.test)
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone().expect("a pipe's end"))
+            .stderr(writer)
+            .process_group(0);
+        for (name, value) in &self.variables {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        let child = command.spawn().expect("the process starts");
+        // The command holds the writing end; the pipe must end with the child.
+        drop(command);
+        follow(child, reader, self.bound)
+    }
+}
+
+/// A process that has ended.
+pub(crate) struct Ended {
+    status: ExitStatus,
+    lines: Vec<(Instant, String)>,
+    at: Instant,
+    left_behind: Vec<String>,
+}
+
+impl Ended {
+    /// How long the process lived on after it had printed this line.
+    #[track_caller]
+    pub(crate) fn after(&self, line: &str) -> Duration {
+        let (printed, _) = self
+            .lines
+            .iter()
+            .find(|(_, text)| text == line)
+            .unwrap_or_else(|| panic!("no line {line:?} in:\n{}", self.text()));
+        self.at - *printed
+    }
+
+    fn has_line_with(&self, part: &str) -> bool {
+        self.lines.iter().any(|(_, line)| line.contains(part))
+    }
+
+    fn text(&self) -> String {
+        let lines: Vec<&str> = self.lines.iter().map(|(_, line)| line.as_str()).collect();
+        lines.join("\n")
+    }
+}
+
+/// Reads what the child prints until it ends; one that takes too long is killed with all its group.
+fn follow(mut child: Child, output: PipeReader, bound: Duration) -> Ended {
+    let group = child.id();
+    let deadline = Instant::now() + bound;
+    let lines = read_lines(output);
+    let mut printed = Vec::new();
+    loop {
+        match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(line) => printed.push(line),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                printed.push((Instant::now(), format!("[killed: over {bound:?}]")));
+                kill_group(group);
+                break;
+            }
+        }
+    }
+    let at = Instant::now();
+    let status = child.wait().expect("the child's status");
+    let left_behind = members(group);
+    kill_group(group);
+    Ended {
+        status,
+        lines: printed,
+        at,
+        left_behind,
+    }
+}
+
+fn read_lines(output: PipeReader) -> Receiver<(Instant, String)> {
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).split(b'\n') {
+            let Ok(line) = line else { return };
+            let text = String::from_utf8_lossy(&line).into_owned();
+            if sender.send((Instant::now(), text)).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// The living processes of a group, each with its command line.
+fn members(group: u32) -> Vec<String> {
+    let folders = std::fs::read_dir("/proc").expect("/proc");
+    folders
+        .filter_map(|folder| {
+            let folder = folder.ok()?.path();
+            let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
+            // `pid (name) state parent group ...`; the name may hold anything.
+            let (name, rest) = stat.rsplit_once(") ")?;
+            let mut fields = rest.split(' ');
+            let (state, _, of) = (fields.next()?, fields.next()?, fields.next()?);
+            let lives = !matches!(state, "Z" | "X");
+            (lives && of == group.to_string()).then(|| name.replace(" (", " "))
+        })
+        .collect()
+}
+
+fn kill_group(group: u32) {
+    // SAFETY: no memory is involved. The group is that of a child we started; it is empty or still that child's, since its
+    // members keep the number taken.
+    unsafe { libc::kill(-(group as i32), libc::SIGKILL) };
+}
+
+/// A test run that is stopped leaves no child behind.
+fn die_with_parent() {
+    // SAFETY: takes an integer and changes nothing but the signal this process gets when its parent dies.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+}
