@@ -9,6 +9,7 @@ mod children;
 mod compile;
 mod cpython;
 mod failure;
+mod guard;
 mod helper;
 mod inspect;
 mod interpreter;
@@ -16,7 +17,6 @@ mod interrupt;
 mod locate;
 mod memory;
 mod namespace;
-mod signals;
 mod streams;
 mod surroundings;
 mod tasks;
@@ -26,8 +26,6 @@ mod version;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-
-
 
 use self::interpreter::Interpreter;
 use self::interrupt::PythonInterrupter;
@@ -62,11 +60,21 @@ impl Python {
         asked: Option<PathBuf>,
         cwd: Option<PathBuf>,
     ) -> Result<(Box<dyn Language>, Arc<dyn Interrupter>), EngineError> {
-        let cwd = cwd.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
+        let cwd = cwd
+            .or_else(|| std::env::current_dir().ok())
+            .unwrap_or_else(|| PathBuf::from("/"));
         let interpreter = Rc::new(Interpreter::start(asked.as_deref(), &cwd)?);
         // SAFETY: takes nothing and cannot fail.
-        let interrupter = PythonInterrupter { thread: unsafe { libc::pthread_self() } };
-        Ok((Box::new(Self { interpreter, opened: 0 }), Arc::new(interrupter)))
+        let interrupter = PythonInterrupter {
+            thread: unsafe { libc::pthread_self() },
+        };
+        Ok((
+            Box::new(Self {
+                interpreter,
+                opened: 0,
+            }),
+            Arc::new(interrupter),
+        ))
     }
 }
 
@@ -75,10 +83,14 @@ impl Language for Python {
         self.check_python(opening)?;
         self.opened += 1;
         let number = self.opened;
-        let session = pyo3::Python::attach(|py| PythonSession::new(py, self.interpreter.clone(), number, opening));
+        let session = pyo3::Python::attach(|py| {
+            PythonSession::new(py, self.interpreter.clone(), number, opening)
+        });
         match session {
             Ok(session) => Ok(Box::new(session)),
-            Err(error) => Err(EngineError(format!("the session could not be made: {error}"))),
+            Err(error) => Err(EngineError(format!(
+                "the session could not be made: {error}"
+            ))),
         }
     }
 }
@@ -86,9 +98,16 @@ impl Language for Python {
 impl Python {
     /// One process has one interpreter: a session that asks for another python than the first one got is refused.
     fn check_python(&self, opening: &Opening) -> Result<(), EngineError> {
-        let Some(asked) = &opening.python else { return Ok(()) };
-        let cwd = opening.cwd.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
-        let located = locate::locate(Some(asked), &cwd, None).map_err(|error| EngineError(error.to_string()))?;
+        let Some(asked) = &opening.python else {
+            return Ok(());
+        };
+        let cwd = opening
+            .cwd
+            .clone()
+            .or_else(|| std::env::current_dir().ok())
+            .unwrap_or_else(|| PathBuf::from("/"));
+        let located = locate::locate(Some(asked), &cwd, None)
+            .map_err(|error| EngineError(error.to_string()))?;
         let running = &self.interpreter.located.executable;
         if located.executable == *running {
             return Ok(());

@@ -63,7 +63,8 @@ impl Events {
 
 /// Makes a stream whose reader may be `capacity` events behind.
 pub(crate) fn event_stream(capacity: usize) -> (EventSender, Events) {
-    let (sender, receiver) = mpsc::channel(capacity.clamp(1, 1 << 20));
+    // One place more than the reader was promised is kept for the last gap, so that it always gets through.
+    let (sender, receiver) = mpsc::channel(capacity.clamp(1, 1 << 20) + 1);
     let sender = EventSender {
         sender,
         stdout: Vec::new(),
@@ -138,8 +139,13 @@ impl EventSender {
     }
 
     fn send(&mut self, event: Event, bytes: u64) {
-        self.report_gap();
-        if self.missing_events > 0 || self.sender.try_send(event).is_err() {
+        if self.sender.capacity() > 2 {
+            self.report_gap();
+        }
+        if self.missing_events > 0
+            || self.sender.capacity() < 2
+            || self.sender.try_send(event).is_err()
+        {
             self.missing_events += 1;
             self.missing_bytes += bytes;
         }

@@ -13,9 +13,9 @@
 
 mod error;
 mod scan;
-mod text;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use std::ffi::c_int;
 
@@ -252,14 +252,8 @@ impl<'py> Cell<'_, 'py> {
     }
 
     /// The statements before `end`, if there are any.
-    fn head(
-        &self,
-        parts: &mut Parts<'_, 'py>,
-        end: usize,
-    ) -> PyResult<Option<Bound<'py, PyCode>>> {
-        (end > self.scan.first)
-            .then(|| parts.head(end))
-            .transpose()
+    fn head(&self, parts: &mut Parts<'_, 'py>, end: usize) -> PyResult<Option<Bound<'py, PyCode>>> {
+        (end > self.scan.first).then(|| parts.head(end)).transpose()
     }
 
     /// Compiles the text from `start` on by way of its syntax tree.

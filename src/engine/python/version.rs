@@ -17,6 +17,9 @@ pub(crate) const BUILT_MINOR: u8 = parse_minor(env!("WARMCELL_PYTHON_MINOR"));
 /// The interpreter that belongs to it, on the machine of the build.
 pub(crate) const BUILT_EXECUTABLE: &str = env!("WARMCELL_PYTHON_EXECUTABLE");
 
+/// The installation both belong to, on the machine of the build: `sys.base_prefix`.
+pub(crate) const BUILT_PREFIX: &str = env!("WARMCELL_PYTHON_PREFIX");
+
 /// The folder it was found in, which is also the rpath.
 pub(crate) const BUILT_LIBDIR: &str = env!("WARMCELL_PYTHON_LIBDIR");
 

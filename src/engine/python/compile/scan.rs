@@ -135,8 +135,8 @@ impl Lead {
             },
             b"if" | b"for" | b"while" | b"try" | b"with" => Self::Compound,
             b"else" | b"elif" | b"except" | b"finally" => Self::Clause,
-            b"import" | b"from" | b"del" | b"raise" | b"pass" | b"nonlocal" | b"assert" | b"break"
-            | b"continue" | b"yield" => Self::Simple,
+            b"import" | b"from" | b"del" | b"raise" | b"pass" | b"nonlocal" | b"assert"
+            | b"break" | b"continue" | b"yield" => Self::Simple,
             b"return" => Self::Return,
             b"global" => Self::Global,
             b"lambda" => Self::Lambda,
@@ -389,7 +389,8 @@ impl Scanner<'_> {
     }
 
     fn comment(&mut self) {
-        self.at = memchr(b'\n', &self.bytes[self.at..]).map_or(self.bytes.len(), |length| self.at + length);
+        self.at = memchr(b'\n', &self.bytes[self.at..])
+            .map_or(self.bytes.len(), |length| self.at + length);
     }
 
     fn continuation(&mut self) -> Progress {

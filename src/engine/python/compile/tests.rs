@@ -48,7 +48,9 @@ impl<'py> Bench<'py> {
             Ok(compiled) => compiled,
             Err(error) => return self.compile_error(&error),
         };
-        let run = self.support.call_method1("run", (self.parts(&compiled)?, globals));
+        let run = self
+            .support
+            .call_method1("run", (self.parts(&compiled)?, globals));
         let returned = take_flagged(self.py, &compiled)?;
         let value = match run {
             Ok(value) => value,
@@ -182,7 +184,10 @@ fn a_cell_ends_with_its_last_expression_or_with_nothing() {
             ("try:\n    1\nfinally:\n    2\n3", "Expression 3"),
             ("with open('/dev/null') as f: f", "Nothing"),
             ("@property\ndef f(self): pass\n", "Nothing"),
-            ("@property\n# note\n\ndef f(self): pass\nf is not None", "Expression True"),
+            (
+                "@property\n# note\n\ndef f(self): pass\nf is not None",
+                "Expression True",
+            ),
             ("import sys", "Nothing"),
             ("del __name__", "Nothing"),
             ("pass", "Nothing"),
@@ -203,7 +208,10 @@ fn a_cell_ends_with_its_last_expression_or_with_nothing() {
             ("x = '''\n1\n'''", "Nothing"),
             ("x = '''\n1 # '''\nx", "Expression '\\n1 # '"),
             ("'it\\'s'\n", "Expression \"it's\""),
-            ("r'\\'", "SyntaxError:1:1 unterminated string literal (detected at line 1)"),
+            (
+                "r'\\'",
+                "SyntaxError:1:1 unterminated string literal (detected at line 1)",
+            ),
             ("rb'\\x' + b''", "Expression b'\\\\x'"),
             ("a = 'é🙂'; a + 'é'", "Expression 'é🙂é'"),
             ("ключ = 1\nключ", "Expression 1"),
@@ -217,9 +225,18 @@ fn a_cell_ends_with_its_last_expression_or_with_nothing() {
             ("# -*- coding: latin-1 -*-\n'é'", "Expression 'é'"),
             ("# -*- coding: nonsense -*-\nx = 'é'\nx", "Expression 'é'"),
             ("'doc'\nx = 1\n__doc__", "Expression 'doc'"),
-            ("from __future__ import annotations\ndef f(x: no): pass\nf.__annotations__", "Expression {'x': 'no'}"),
-            ("from __future__ import annotations\n(lambda: 1)()", "Expression 1"),
-            ("from __future__ import barry_as_FLUFL\n1 <> 2", "Expression True"),
+            (
+                "from __future__ import annotations\ndef f(x: no): pass\nf.__annotations__",
+                "Expression {'x': 'no'}",
+            ),
+            (
+                "from __future__ import annotations\n(lambda: 1)()",
+                "Expression 1",
+            ),
+            (
+                "from __future__ import barry_as_FLUFL\n1 <> 2",
+                "Expression True",
+            ),
             ("'doc'\nfrom __future__ import annotations", "Nothing"),
         ] {
             bench.check(&[(source, wanted)])?;
@@ -249,7 +266,10 @@ fn a_return_ends_the_cell() {
             ("return lambda: 1", "Return"),
             ("print('a'); x = 'é🙂'; return x", "Return 'é🙂'"),
             ("x = 'é'; return", "Nothing"),
-            ("from __future__ import annotations\ndef f(x: no): return x\nreturn f(3)", "Return 3"),
+            (
+                "from __future__ import annotations\ndef f(x: no): return x\nreturn f(3)",
+                "Return 3",
+            ),
             ("return 1\n2", "Flagged Value 1"),
             ("return 1; 2", "Flagged Value 1"),
             ("return\n2", "Flagged Bare"),
@@ -259,41 +279,110 @@ fn a_return_ends_the_cell() {
             ("if True: x = 5; return x", "Flagged Value 5"),
             ("if True:\n    return\nno", "Flagged Bare"),
             ("if True:\n    return None\nno", "Flagged Value None"),
-            ("if False:\n    return 1\n'last'", "Flagged Expression 'last'"),
+            (
+                "if False:\n    return 1\n'last'",
+                "Flagged Expression 'last'",
+            ),
             ("if False:\n    return 1\nNone", "Flagged Expression None"),
             ("if False:\n    return 1\n'last';", "Flagged Nothing"),
-            ("if False:\n    return 1\n'last' ;  # hidden", "Flagged Nothing"),
-            ("if False:\n    return 1\nx = ';'\n(\n'last'\n)", "Flagged Expression 'last'"),
+            (
+                "if False:\n    return 1\n'last' ;  # hidden",
+                "Flagged Nothing",
+            ),
+            (
+                "if False:\n    return 1\nx = ';'\n(\n'last'\n)",
+                "Flagged Expression 'last'",
+            ),
             ("if False:\n    return 1\nx = 1", "Flagged Nothing"),
             ("if False:\n    return 1\nelse:\n    2", "Flagged Nothing"),
             ("x = 1\nif x: return x\n2", "Flagged Value 1"),
             ("'doc'\nif 1: return __doc__", "Flagged Value 'doc'"),
-            ("'doc'\nfrom __future__ import annotations\nif 1:\n    def f(x: no): pass\n    return f.__annotations__", "Flagged Value {'x': 'no'}"),
-            ("from __future__ import annotations\nif 1:\n    def f(x: no): pass\n    return __annotations__ if 0 else f.__annotations__", "Flagged Value {'x': 'no'}"),
+            (
+                "'doc'\nfrom __future__ import annotations\nif 1:\n    def f(x: no): pass\n    return f.__annotations__",
+                "Flagged Value {'x': 'no'}",
+            ),
+            (
+                "from __future__ import annotations\nif 1:\n    def f(x: no): pass\n    return __annotations__ if 0 else f.__annotations__",
+                "Flagged Value {'x': 'no'}",
+            ),
             ("global g\ng = 1\nif g: return g", "Flagged Value 1"),
-            ("for i in range(9):\n    if i == 3:\n        return i\nelse:\n    print('no')", "Flagged Value 3"),
+            (
+                "for i in range(9):\n    if i == 3:\n        return i\nelse:\n    print('no')",
+                "Flagged Value 3",
+            ),
             ("while True:\n    return 5", "Flagged Value 5"),
-            ("for i in []: pass\nelse:\n    return 'else'", "Flagged Value 'else'"),
-            ("for i in range(9):\n    for j in range(9):\n        while True:\n            if i*j == 6: return (i, j)\n            break", "Flagged Value (1, 6)"),
+            (
+                "for i in []: pass\nelse:\n    return 'else'",
+                "Flagged Value 'else'",
+            ),
+            (
+                "for i in range(9):\n    for j in range(9):\n        while True:\n            if i*j == 6: return (i, j)\n            break",
+                "Flagged Value (1, 6)",
+            ),
             ("match 3:\n    case 3: return 'm'\n0", "Flagged Value 'm'"),
             ("match = 3\nif match: return match", "Flagged Value 3"),
-            ("try:\n    return 1\nexcept BaseException:\n    print('caught')", "Flagged Value 1"),
-            ("for i in range(3):\n    try:\n        1/0\n    finally:\n        return 'swallowed'", "Flagged Value 'swallowed'"),
-            ("try:\n    return 5\nfinally:\n    raise ValueError('late')", "ValueError: late"),
-            ("import contextlib\nwith contextlib.suppress(ValueError):\n    try:\n        return 1\n    finally:\n        raise ValueError\n2", "Flagged Expression 2"),
-            ("for i in range(2):\n    try:\n        return i\n    finally:\n        break\n'after'", "Flagged Expression 'after'"),
-            ("for i in range(2):\n    try:\n        return i\n    finally:\n        continue\ni", "Flagged Expression 1"),
-            ("try:\n    return 1\nfinally:\n    for x in [1]:\n        try:\n            return 2\n        finally:\n            break", "Flagged Value 1"),
-            ("x: int = 1\nif x:\n    return __annotations__", "Flagged Value {'x': <class 'int'>}"),
-            ("from math import *\nif True: return round(pi, 2)", "Flagged Value 3.14"),
-            ("if (w := 4): return [w*i for i in range(2)]", "Flagged Value [0, 4]"),
-            ("class A:\n    def f(self): return 1\nA().f()", "Expression 1"),
+            (
+                "try:\n    return 1\nexcept BaseException:\n    print('caught')",
+                "Flagged Value 1",
+            ),
+            (
+                "for i in range(3):\n    try:\n        1/0\n    finally:\n        return 'swallowed'",
+                "Flagged Value 'swallowed'",
+            ),
+            (
+                "try:\n    return 5\nfinally:\n    raise ValueError('late')",
+                "ValueError: late",
+            ),
+            (
+                "import contextlib\nwith contextlib.suppress(ValueError):\n    try:\n        return 1\n    finally:\n        raise ValueError\n2",
+                "Flagged Expression 2",
+            ),
+            (
+                "for i in range(2):\n    try:\n        return i\n    finally:\n        break\n'after'",
+                "Flagged Expression 'after'",
+            ),
+            (
+                "for i in range(2):\n    try:\n        return i\n    finally:\n        continue\ni",
+                "Flagged Expression 1",
+            ),
+            (
+                "try:\n    return 1\nfinally:\n    for x in [1]:\n        try:\n            return 2\n        finally:\n            break",
+                "Flagged Value 1",
+            ),
+            (
+                "x: int = 1\nif x:\n    return __annotations__",
+                "Flagged Value {'x': <class 'int'>}",
+            ),
+            (
+                "from math import *\nif True: return round(pi, 2)",
+                "Flagged Value 3.14",
+            ),
+            (
+                "if (w := 4): return [w*i for i in range(2)]",
+                "Flagged Value [0, 4]",
+            ),
+            (
+                "class A:\n    def f(self): return 1\nA().f()",
+                "Expression 1",
+            ),
             ("def f():\n    if 1:\n        return 4\nf()", "Expression 4"),
             ("async def f(): return 3\nreturn await f()", "Return 3"),
-            ("async def f(): return 3\nif 1:\n    return await f()", "Flagged Value 3"),
-            ("import asyncio\nfor i in range(3):\n    if i: return await asyncio.sleep(0, i*10)", "Flagged Value 10"),
-            ("async def g():\n    yield 1\n    yield 2\nasync for q in g():\n    if q == 2: return q", "Flagged Value 2"),
-            ("if 1: return sorted(k for k in globals() if k != '__builtins__')", "Flagged Value ['__name__']"),
+            (
+                "async def f(): return 3\nif 1:\n    return await f()",
+                "Flagged Value 3",
+            ),
+            (
+                "import asyncio\nfor i in range(3):\n    if i: return await asyncio.sleep(0, i*10)",
+                "Flagged Value 10",
+            ),
+            (
+                "async def g():\n    yield 1\n    yield 2\nasync for q in g():\n    if q == 2: return q",
+                "Flagged Value 2",
+            ),
+            (
+                "if 1: return sorted(k for k in globals() if k != '__builtins__')",
+                "Flagged Value ['__name__']",
+            ),
             ("globals().clear()\nif 1: return 1", "Flagged Value 1"),
         ] {
             let globals = bench.session()?;
@@ -340,11 +429,23 @@ fn what_was_returned_is_gone_after_the_run() {
             bench.support.call_method1("run", (&parts, &globals))
         };
         run(true)?;
-        assert!(matches!(take_flagged(bench.py, &compiled)?, Returned::Value(_)));
-        assert!(matches!(take_flagged(bench.py, &compiled)?, Returned::Nothing));
+        assert!(matches!(
+            take_flagged(bench.py, &compiled)?,
+            Returned::Value(_)
+        ));
+        assert!(matches!(
+            take_flagged(bench.py, &compiled)?,
+            Returned::Nothing
+        ));
         run(false)?;
-        assert!(matches!(take_flagged(bench.py, &compiled)?, Returned::Expression(_)));
-        assert!(matches!(take_flagged(bench.py, &compiled)?, Returned::Nothing));
+        assert!(matches!(
+            take_flagged(bench.py, &compiled)?,
+            Returned::Expression(_)
+        ));
+        assert!(matches!(
+            take_flagged(bench.py, &compiled)?,
+            Returned::Nothing
+        ));
         Ok(())
     });
 }
@@ -361,45 +462,129 @@ fn what_does_not_compile_fails_as_the_whole_cell_does() {
             ("f(", "SyntaxError:1:2 '(' was never closed"),
             ("x = 1\nf(\n1", "SyntaxError:2:2 '(' was never closed"),
             (")", "SyntaxError:1:1 unmatched ')'"),
-            ("x = 1\n'abc", "SyntaxError:2:1 unterminated string literal (detected at line 2)"),
-            ("x = '''\n", "SyntaxError:1:5 unterminated triple-quoted string literal (detected at line 1)"),
-            ("print 'a'", "SyntaxError:1:1 Missing parentheses in call to 'print'. Did you mean print(...)?"),
-            ("def f():\n    a = 1\n      b = 2\n", "IndentationError:3:7 unexpected indent"),
-            ("x = 1\n    y = 2\n    y", "IndentationError:2:5 unexpected indent"),
-            ("    x = 1\ny = 2\n    y", "IndentationError:1:5 unexpected indent"),
-            ("if 1:\nx", "IndentationError:2:1 expected an indented block after 'if' statement on line 1"),
-            ("x = 1\nreturn x\n    y", "IndentationError:3:5 unexpected indent"),
+            (
+                "x = 1\n'abc",
+                "SyntaxError:2:1 unterminated string literal (detected at line 2)",
+            ),
+            (
+                "x = '''\n",
+                "SyntaxError:1:5 unterminated triple-quoted string literal (detected at line 1)",
+            ),
+            (
+                "print 'a'",
+                "SyntaxError:1:1 Missing parentheses in call to 'print'. Did you mean print(...)?",
+            ),
+            (
+                "def f():\n    a = 1\n      b = 2\n",
+                "IndentationError:3:7 unexpected indent",
+            ),
+            (
+                "x = 1\n    y = 2\n    y",
+                "IndentationError:2:5 unexpected indent",
+            ),
+            (
+                "    x = 1\ny = 2\n    y",
+                "IndentationError:1:5 unexpected indent",
+            ),
+            (
+                "if 1:\nx",
+                "IndentationError:2:1 expected an indented block after 'if' statement on line 1",
+            ),
+            (
+                "x = 1\nreturn x\n    y",
+                "IndentationError:3:5 unexpected indent",
+            ),
             ("x = 1\nx\n    y", "IndentationError:3:5 unexpected indent"),
             ("yield 1", "SyntaxError:1:1 'yield' outside function"),
-            ("x = (yield 1)\nx", "SyntaxError:1:6 'yield' outside function"),
-            ("return (yield 1)", "SyntaxError:1:9 'yield' outside function"),
+            (
+                "x = (yield 1)\nx",
+                "SyntaxError:1:6 'yield' outside function",
+            ),
+            (
+                "return (yield 1)",
+                "SyntaxError:1:9 'yield' outside function",
+            ),
             ("x := 1", "SyntaxError:1:3 invalid syntax"),
             ("return x := 1", "SyntaxError:1:10 invalid syntax"),
             ("return x for x in y", "SyntaxError:1:10 invalid syntax"),
             ("x for x in y", "SyntaxError:1:3 invalid syntax"),
             ("return 1)", "SyntaxError:1:9 unmatched ')'"),
-            ("x = 1\nfrom __future__ import annotations", "SyntaxError:2:1 from __future__ imports must occur at the beginning of the file"),
-            ("x = 1\nglobal x", "SyntaxError:2:1 name 'x' is assigned to before global declaration"),
-            ("global x\nx: int = 1", "SyntaxError:2:1 annotated name 'x' can't be global"),
-            ("x = 1\nif x:\n    global x\n    return 1", "SyntaxError:3:5 name 'x' is assigned to before global declaration"),
+            (
+                "x = 1\nfrom __future__ import annotations",
+                "SyntaxError:2:1 from __future__ imports must occur at the beginning of the file",
+            ),
+            (
+                "x = 1\nglobal x",
+                "SyntaxError:2:1 name 'x' is assigned to before global declaration",
+            ),
+            (
+                "global x\nx: int = 1",
+                "SyntaxError:2:1 annotated name 'x' can't be global",
+            ),
+            (
+                "x = 1\nif x:\n    global x\n    return 1",
+                "SyntaxError:3:5 name 'x' is assigned to before global declaration",
+            ),
             ("break", "SyntaxError:1:1 'break' outside loop"),
-            ("if 1:\n    continue\nif 1: return 2", "SyntaxError:2:5 'continue' not properly in loop"),
-            ("if 1: return 2\nbreak", "SyntaxError:2:1 'break' outside loop"),
-            ("for i in (): pass\nelse: break\nif 1: return 2", "SyntaxError:2:7 'break' outside loop"),
-            ("x = 1\nreturn 1\nif x:\n    break", "SyntaxError:4:5 'break' outside loop"),
+            (
+                "if 1:\n    continue\nif 1: return 2",
+                "SyntaxError:2:5 'continue' not properly in loop",
+            ),
+            (
+                "if 1: return 2\nbreak",
+                "SyntaxError:2:1 'break' outside loop",
+            ),
+            (
+                "for i in (): pass\nelse: break\nif 1: return 2",
+                "SyntaxError:2:7 'break' outside loop",
+            ),
+            (
+                "x = 1\nreturn 1\nif x:\n    break",
+                "SyntaxError:4:5 'break' outside loop",
+            ),
             ("return 1\nb = = 2", "SyntaxError:2:5 invalid syntax"),
-            ("return 1\ndef f():\n    break", "SyntaxError:3:5 'break' outside loop"),
-            ("class A:\n    return 3\n", "SyntaxError:2:5 'return' outside function"),
-            ("class A:\n    return 3\n1", "SyntaxError:2:5 'return' outside function"),
-            ("class A:\n    return 3\nif 1: return 2", "SyntaxError:2:5 'return' outside function"),
-            ("if 1: return 2\nclass A:\n    return 3", "SyntaxError:3:5 'return' outside function"),
-            ("try:\n    1\nexcept* ValueError:\n    return 1", "SyntaxError:4:5 'break', 'continue' and 'return' cannot appear in an except* block"),
-            ("a = 1\0", "SyntaxError:1:6 source code cannot contain null bytes"),
-            ("a\r\nб\0b", "SyntaxError:2:2 source code cannot contain null bytes"),
+            (
+                "return 1\ndef f():\n    break",
+                "SyntaxError:3:5 'break' outside loop",
+            ),
+            (
+                "class A:\n    return 3\n",
+                "SyntaxError:2:5 'return' outside function",
+            ),
+            (
+                "class A:\n    return 3\n1",
+                "SyntaxError:2:5 'return' outside function",
+            ),
+            (
+                "class A:\n    return 3\nif 1: return 2",
+                "SyntaxError:2:5 'return' outside function",
+            ),
+            (
+                "if 1: return 2\nclass A:\n    return 3",
+                "SyntaxError:3:5 'return' outside function",
+            ),
+            (
+                "try:\n    1\nexcept* ValueError:\n    return 1",
+                "SyntaxError:4:5 'break', 'continue' and 'return' cannot appear in an except* block",
+            ),
+            (
+                "a = 1\0",
+                "SyntaxError:1:6 source code cannot contain null bytes",
+            ),
+            (
+                "a\r\nб\0b",
+                "SyntaxError:2:2 source code cannot contain null bytes",
+            ),
             // In the positions of the text as it was given.
             ("    a = 1\n    b = = 2\n", "SyntaxError:2:9 invalid syntax"),
-            ("    class A:\n        return 3\n", "SyntaxError:2:9 'return' outside function"),
-            ("\tif 1: return 2\n\tbreak", "SyntaxError:2:2 'break' outside loop"),
+            (
+                "    class A:\n        return 3\n",
+                "SyntaxError:2:9 'return' outside function",
+            ),
+            (
+                "\tif 1: return 2\n\tbreak",
+                "SyntaxError:2:2 'break' outside loop",
+            ),
             ("    f(\n    1", "SyntaxError:1:6 '(' was never closed"),
         ] {
             bench.check(&[(source, wanted)])?;
@@ -409,7 +594,11 @@ fn what_does_not_compile_fails_as_the_whole_cell_does() {
         let long = format!("{}1", "-".repeat(100_000));
         let failure = bench.cell(&long, &bench.session()?)?;
         assert!(
-            ["RecursionError while compiling", "MemoryError while compiling"].contains(&failure.as_str()),
+            [
+                "RecursionError while compiling",
+                "MemoryError while compiling"
+            ]
+            .contains(&failure.as_str()),
             "{failure}"
         );
         Ok(())
@@ -445,13 +634,22 @@ fn an_indented_cell_runs_as_if_it_were_not() {
             ("    a = 1\n    b = 2\n    a + b\n", "Expression 3"),
             ("\ta = 1\n\tif a:\n\t\ta = 5\n\ta\n", "Expression 5"),
             ("  1", "Expression 1"),
-            ("\n  # first\n\n    x = 1\n# less\n\n    return x", "Return 1"),
+            (
+                "\n  # first\n\n    x = 1\n# less\n\n    return x",
+                "Return 1",
+            ),
             ("    if 1:\n        return 2\n    3", "Flagged Value 2"),
             ("    f = (1 +\n1)\n    f", "Expression 2"),
-            ("    t = '''one\n      two\n\n   \n      \nthree'''\n    return t", "Return 'one\\n  two\\n\\n\\n  \\nthree'"),
+            (
+                "    t = '''one\n      two\n\n   \n      \nthree'''\n    return t",
+                "Return 'one\\n  two\\n\\n\\n  \\nthree'",
+            ),
             ("    x = 1 + \\\n  1\n    x", "Expression 2"),
             // Strings of a cell that is not indented stay.
-            ("s = '''a\n    b\n   \nc'''\nreturn s", "Return 'a\\n    b\\n   \\nc'"),
+            (
+                "s = '''a\n    b\n   \nc'''\nreturn s",
+                "Return 'a\\n    b\\n   \\nc'",
+            ),
             ("\n\ns = '''\n    b'''\ns", "Expression '\\n    b'"),
             ("   # comment\ns = '''\n   b'''\ns", "Expression '\\n   b'"),
         ] {
@@ -505,7 +703,11 @@ fn tracebacks_point_into_the_users_text() {
             ("x = 'é'; 1 + nope", 1, (14, 18)),
             ("# a\nreturn 1 + nope", 2, (11, 15)),
             ("x = 1; return nope", 1, (14, 18)),
-            ("for i in range(3):\n    if i == 2:\n        return nope(i)\n", 3, (15, 19)),
+            (
+                "for i in range(3):\n    if i == 2:\n        return nope(i)\n",
+                3,
+                (15, 19),
+            ),
             ("x = 1\nif x:\n    return x + nope", 3, (15, 19)),
             ("if 0: return 1\nnope", 2, (0, 4)),
             ("x = 1\n \x0cnope", 2, (2, 6)),
@@ -557,7 +759,9 @@ fn warnings_come_exactly_once() {
             "class A:\n    '\\d'\n    return 1 is 1",
         ] {
             let plain = bench.support.call_method1("plain_warnings", (source,))?;
-            let ours = bench.support.call_method1("warnings_of", (bench.compiling(source)?,))?;
+            let ours = bench
+                .support
+                .call_method1("warnings_of", (bench.compiling(source)?,))?;
             let (plain, plain_error): (Vec<String>, Option<String>) = plain.extract()?;
             let (ours, error): (Vec<String>, Option<String>) = ours.extract()?;
             assert!(!ours.is_empty(), "{source}");
@@ -571,7 +775,9 @@ fn warnings_come_exactly_once() {
             ("x = '\\d'\nreturn \\\n '\\d'", 2),
             ("    x = '\\d'\n    x", 1),
         ] {
-            let ours = bench.support.call_method1("warnings_of", (bench.compiling(source)?,))?;
+            let ours = bench
+                .support
+                .call_method1("warnings_of", (bench.compiling(source)?,))?;
             let (ours, error): (Vec<String>, Option<String>) = ours.extract()?;
             assert_eq!((ours.len(), error), (wanted, None), "{source}: {ours:?}");
         }
@@ -583,15 +789,30 @@ fn warnings_come_exactly_once() {
 fn a_warning_can_be_an_error() {
     with_python(|bench| {
         for (source, wanted) in [
-            ("x = 1\nx is 1", "2: \"is\" with a literal. Did you mean \"==\"?"),
+            (
+                "x = 1\nx is 1",
+                "2: \"is\" with a literal. Did you mean \"==\"?",
+            ),
             ("x = '\\d'\n1", "1: invalid escape sequence '\\d'"),
             ("x = '\\d'", "1: invalid escape sequence '\\d'"),
             ("x = '\\d'\nreturn 1", "1: invalid escape sequence '\\d'"),
-            ("x = 1\nreturn x is 1", "2: \"is\" with a literal. Did you mean \"==\"?"),
-            ("x = 1\nif x is 1: return 1", "2: \"is\" with a literal. Did you mean \"==\"?"),
+            (
+                "x = 1\nreturn x is 1",
+                "2: \"is\" with a literal. Did you mean \"==\"?",
+            ),
+            (
+                "x = 1\nif x is 1: return 1",
+                "2: \"is\" with a literal. Did you mean \"==\"?",
+            ),
         ] {
-            let ours = bench.support.call_method1("as_errors", (bench.compiling(source)?,))?;
-            assert_eq!(ours.extract::<Option<String>>()?.as_deref(), Some(wanted), "{source}");
+            let ours = bench
+                .support
+                .call_method1("as_errors", (bench.compiling(source)?,))?;
+            assert_eq!(
+                ours.extract::<Option<String>>()?.as_deref(),
+                Some(wanted),
+                "{source}"
+            );
         }
         Ok(())
     });
@@ -601,14 +822,16 @@ fn a_warning_can_be_an_error() {
 fn the_program_may_rebind_builtins() {
     with_python(|bench| {
         let session = bench.session()?;
-        let names = "['isinstance', 'any', 'map', 'getattr', 'compile', 'tuple', 'type', 'SyntaxError']";
+        let names =
+            "['isinstance', 'any', 'map', 'getattr', 'compile', 'tuple', 'type', 'SyntaxError']";
         let spoil = format!(
             "import builtins, ast, _ast\nsaved = {{n: getattr(builtins, n) for n in {names}}}\nclasses = ast.Return, _ast.While\nfor n in saved: setattr(builtins, n, None)\nast.Return = _ast.While = None\n"
         );
         assert_eq!(bench.cell(&spoil, &session)?, "Nothing");
         let value = bench.cell("for i in (1, 2):\n    return i", &session);
         let failure = bench.cell("if 1: return 2\nbreak", &session);
-        let mend = "for n in saved: builtins.__dict__[n] = saved[n]\nast.Return, _ast.While = classes\n";
+        let mend =
+            "for n in saved: builtins.__dict__[n] = saved[n]\nast.Return, _ast.While = classes\n";
         assert_eq!(bench.cell(mend, &session)?, "Nothing");
         assert_eq!(value?, "Flagged Value 1");
         assert_eq!(failure?, "SyntaxError:2:1 'break' outside loop");
@@ -648,12 +871,60 @@ fn prefixes_of_the_standard_library_end_as_their_trees_say() {
 
 fn simple() -> impl Strategy<Value = String> {
     prop::sample::select(vec![
-        "x = 1", "x", "1 + 1", "'''a\nb'''", "'a'", "f(1,\n  2)", "x: int = 2", "x == 1", "x += 1", "{'a': 1}",
-        "[1,\n2]", "*x, y", "x, *y", "*x, y = z", "lambda: 1", "lambda a=1: a", "a, lambda: 1", "f = lambda: 1",
-        "del x", "pass", "import a", "await x", "yield", "return", "return 1", "return x, *y", "raise x", "x;", "",
-        "f'{x:>{y}}' if x else \"a;b\"", "not x", "x = '''\n1'''", "(\n)", "x if y else z", "print(x)", "global g",
-        "match", "match[1]", "match = 1", "type", "x <= y", "x <<= y", "x != y", "b'#'", "return await x", "x \\\n+ 1",
-        "from a import (b,\n c)", "assert x, '='", "x[a:b]", "x[a:b] = 1", "x @ y", "x ** y", "\"\\\"\"", "é",
+        "x = 1",
+        "x",
+        "1 + 1",
+        "'''a\nb'''",
+        "'a'",
+        "f(1,\n  2)",
+        "x: int = 2",
+        "x == 1",
+        "x += 1",
+        "{'a': 1}",
+        "[1,\n2]",
+        "*x, y",
+        "x, *y",
+        "*x, y = z",
+        "lambda: 1",
+        "lambda a=1: a",
+        "a, lambda: 1",
+        "f = lambda: 1",
+        "del x",
+        "pass",
+        "import a",
+        "await x",
+        "yield",
+        "return",
+        "return 1",
+        "return x, *y",
+        "raise x",
+        "x;",
+        "",
+        "f'{x:>{y}}' if x else \"a;b\"",
+        "not x",
+        "x = '''\n1'''",
+        "(\n)",
+        "x if y else z",
+        "print(x)",
+        "global g",
+        "match",
+        "match[1]",
+        "match = 1",
+        "type",
+        "x <= y",
+        "x <<= y",
+        "x != y",
+        "b'#'",
+        "return await x",
+        "x \\\n+ 1",
+        "from a import (b,\n c)",
+        "assert x, '='",
+        "x[a:b]",
+        "x[a:b] = 1",
+        "x @ y",
+        "x ** y",
+        "\"\\\"\"",
+        "é",
     ])
     .prop_map(str::to_owned)
 }
@@ -732,8 +1003,14 @@ proptest! {
 fn body(depth: u32, in_loop: bool) -> BoxedStrategy<String> {
     let number = 0..100_u32;
     let mut leaves = vec![
-        number.clone().prop_map(|number| format!("log({number})")).boxed(),
-        number.clone().prop_map(|number| format!("if flip(): return {number}")).boxed(),
+        number
+            .clone()
+            .prop_map(|number| format!("log({number})"))
+            .boxed(),
+        number
+            .clone()
+            .prop_map(|number| format!("if flip(): return {number}"))
+            .boxed(),
         number.prop_map(|number| format!("return {number}")).boxed(),
         Just("if flip(): return".to_owned()).boxed(),
         Just("if flip(): raise Error".to_owned()).boxed(),
@@ -769,5 +1046,10 @@ fn body(depth: u32, in_loop: bool) -> BoxedStrategy<String> {
 }
 
 fn indent(block: &str) -> String {
-    block.lines().map(|line| format!("    {line}\n")).collect::<String>().trim_end().to_owned()
+    block
+        .lines()
+        .map(|line| format!("    {line}\n"))
+        .collect::<String>()
+        .trim_end()
+        .to_owned()
 }
