@@ -143,6 +143,7 @@ async fn dispatch(
             Incoming::Fault(id, problem) => {
                 mailbox.send(Outgoing::Answer(id, Err(problem)), permit)
             }
+            Incoming::Blank => {}
             Incoming::Ignored(why) => log(&format!("ignored {why}")),
         }
         while tasks.try_join_next().is_some() {}

@@ -11,7 +11,7 @@ use super::Usage;
 use super::console::{Console, Show};
 use super::interrupt::{Again, Interrupts};
 
-/// How many events of a cell may wait to be shown.
+/// How many events of a cell may wait to be shown; then the cell waits, so that no output is lost in a slow pipe.
 const WAITING_EVENTS: usize = 1024;
 
 /// The options of a session.
@@ -24,7 +24,7 @@ pub(super) struct SessionOptions {
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
     /// How long a cell may run, in seconds [default: for ever]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
     /// How much memory the interpreter may take, in MiB [default: 2048]
     #[arg(long, value_name = "MIB")]
@@ -93,14 +93,23 @@ impl Runner {
     ) -> anyhow::Result<Session> {
         let opened = self.wait(options.builder(language).open());
         opened.map_err(|error| match error {
-            RuntimeError::InvalidLimit { .. } | RuntimeError::InvalidOption(_) => {
-                anyhow!(Usage(error.to_string()))
+            RuntimeError::InvalidLimit {
+                limit,
+                given,
+                least,
+                most,
+            } => {
+                let (option, unit) = option_of(limit);
+                let message =
+                    format!("`{option}` is {given}{unit}, which is not between {least} and {most}");
+                anyhow!(Usage(message))
             }
+            RuntimeError::InvalidOption(_) => anyhow!(Usage(error.to_string())),
             error => anyhow!(error),
         })
     }
 
-    /// Runs a cell and shows its output as it comes. When the output cannot be written any more, the cell is cancelled.
+    /// Runs a cell and shows all its output as it comes. When the output cannot be written any more, the cell is cancelled.
     pub(super) fn run(&mut self, session: &Session, code: &str) -> anyhow::Result<Outcome> {
         let Self {
             runtime,
@@ -109,7 +118,7 @@ impl Runner {
             interrupts,
         } = self;
         interrupts.aim(session);
-        let (cell, mut events) = Cell::from(code).with_events(WAITING_EVENTS);
+        let (cell, mut events) = Cell::from(code).with_paced_events(WAITING_EVENTS);
         let execution = session.run(cell)?;
         runtime.block_on(async {
             loop {
@@ -138,6 +147,17 @@ impl Runner {
     /// Waits for an answer of the library.
     pub(super) fn wait<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
+    }
+}
+
+/// The option that sets a limit, and the unit that its range is told in.
+fn option_of(limit: &str) -> (&str, &str) {
+    match limit {
+        "timeoutMs" => ("--timeout", " ms"),
+        "memoryMb" => ("--memory", ""),
+        "outputBytes" => ("--output-bytes", ""),
+        "valueBytes" => ("--value-bytes", ""),
+        other => (other, ""),
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) enum Incoming {
     Request(Request),
     /// Something that must be answered with an error, under the id it came with where that could be read.
     Fault(Option<Id>, Problem),
+    /// Nothing.
+    Blank,
     /// A line that needs no answer, and why.
     Ignored(&'static str),
 }
@@ -133,7 +135,7 @@ pub(crate) fn read(line: &[u8]) -> Incoming {
         }
     };
     if text.is_empty() {
-        return Incoming::Ignored("a blank line");
+        return Incoming::Blank;
     }
     let raw: &RawValue = match serde_json::from_str(text) {
         Ok(raw) => raw,
