@@ -8,6 +8,7 @@ mod audit;
 mod children;
 mod compile;
 mod cpython;
+mod facts;
 mod failure;
 mod guard;
 mod helper;
@@ -27,6 +28,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
+pub(super) use self::facts::facts;
 use self::interpreter::Interpreter;
 use self::interrupt::PythonInterrupter;
 use self::namespace::PythonSession;
@@ -64,6 +66,7 @@ impl Python {
             .or_else(|| std::env::current_dir().ok())
             .unwrap_or_else(|| PathBuf::from("/"));
         let interpreter = Rc::new(Interpreter::start(asked.as_deref(), &cwd)?);
+        facts::note_armed();
         // SAFETY: takes nothing and cannot fail.
         let interrupter = PythonInterrupter {
             thread: unsafe { libc::pthread_self() },

@@ -46,7 +46,8 @@ pub(super) fn initialise(executable: &Path, home: Option<&Path>) -> Result<(), S
     // SAFETY: `config` was initialised above and is cleared once below, on every path; both fields belong to it.
     unsafe {
         let pointer = config;
-        let set = move |field, path: &CStr| ffi::PyConfig_SetBytesString(pointer, field, path.as_ptr());
+        let set =
+            move |field, path: &CStr| ffi::PyConfig_SetBytesString(pointer, field, path.as_ptr());
         let mut status = set(&raw mut (*config).executable, &executable);
         if ffi::PyStatus_Exception(status) == 0 {
             status = set(&raw mut (*config).program_name, &executable);

@@ -67,7 +67,7 @@ fn lies_in(library: &Path, folder: &Path) -> bool {
 }
 
 /// The first word of `Py_GetVersion`, such as `3.11.7`.
-fn loaded_version() -> String {
+pub(crate) fn loaded_version() -> String {
     // SAFETY: CPython documents `Py_GetVersion` as callable before initialisation; it returns a static C string.
     let text = unsafe { CStr::from_ptr(pyo3::ffi::Py_GetVersion()) };
     let text = text.to_string_lossy();
@@ -78,7 +78,7 @@ fn loaded_version() -> String {
 }
 
 /// The file that `Py_GetVersion` was loaded from; empty where the loader cannot say.
-fn loaded_library() -> PathBuf {
+pub(crate) fn loaded_library() -> PathBuf {
     let symbol = pyo3::ffi::Py_GetVersion as *const () as *const libc::c_void;
     let mut found = std::mem::MaybeUninit::<libc::Dl_info>::uninit();
     // SAFETY: `dladdr` reads no memory at `symbol`; it fills `found` when it returns non-zero, and then only is it read. The
