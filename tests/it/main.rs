@@ -18,6 +18,7 @@ mod support;
 mod bad_input;
 mod cases;
 mod host;
+mod host_package;
 mod memory;
 mod output;
 mod peers;
