@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::json;
 use warmcell::{FailureKind, Language, RuntimeError, Session};
 
-use crate::support::{Cells, Judge, in_own_process, ms, settle, turn};
+use crate::support::{Cells, Judge, each, in_own_process, ms, settle, turn};
 
 /// What a cell changes about the place it runs in, it changes for its session; the host sees none of it.
 #[test]
@@ -23,18 +23,21 @@ fn working_directory_environment_and_locale_stay_the_hosts() {
         let turn = turn();
         let session = turn.python();
         assert_eq!(Surroundings::now(), before, "after start");
-        for code in [
-            "import os\nos.chdir('/')",
-            "os.environ['WARMCELL_NEW'] = '1'\nos.putenv('WARMCELL_PUT', '1')",
-            "del os.environ['PATH']\nos.unsetenv('HOME')",
-            "os.environ.clear()",
-            "import locale\nlocale.setlocale(locale.LC_ALL, 'C.UTF-8');",
-            "import subprocess, multiprocessing, asyncio, threading, tempfile, decimal, ssl, sqlite3",
-            "os.umask(0o077);",
-        ] {
-            session.cell(code).succeeded();
-            assert_eq!(Surroundings::now(), before, "after {code}");
-        }
+        each(
+            [
+                "import os\nos.chdir('/')",
+                "os.environ['WARMCELL_NEW'] = '1'\nos.putenv('WARMCELL_PUT', '1')",
+                "del os.environ['PATH']\nos.unsetenv('HOME')",
+                "os.environ.clear()",
+                "import locale\nlocale.setlocale(locale.LC_ALL, 'C.UTF-8');",
+                "import subprocess, multiprocessing, asyncio, threading, tempfile, decimal, ssl, sqlite3",
+                "os.umask(0o077);",
+            ],
+            |code| {
+                session.cell(code).succeeded();
+                assert_eq!(Surroundings::now(), before, "after {code}");
+            },
+        );
         session
             .cell_within(
                 ms(100),
@@ -200,20 +203,23 @@ fn python_finds_itself_at_home() {
                  return [child.stdout == f'{sys.version_info[:3]} {sys.prefix}\\n', child.stderr, os.access(sys.executable, os.X_OK), threading.current_thread() is threading.main_thread(), sys.flags.utf8_mode, sys.getfilesystemencoding()]",
             )
             .returned(json!([true, "", true, true, 1, "utf-8"]));
-        for module in [
-            "ssl",
-            "sqlite3",
-            "ctypes",
-            "zlib",
-            "hashlib",
-            "decimal",
-            "lzma",
-            "bz2",
-            "readline",
-            "uuid",
-            "xml.etree.ElementTree",
-        ] {
-            session.cell(&format!("import {module}")).succeeded();
-        }
+        each(
+            [
+                "ssl",
+                "sqlite3",
+                "ctypes",
+                "zlib",
+                "hashlib",
+                "decimal",
+                "lzma",
+                "bz2",
+                "readline",
+                "uuid",
+                "xml.etree.ElementTree",
+            ],
+            |module| {
+                session.cell(&format!("import {module}")).succeeded();
+            },
+        );
     });
 }

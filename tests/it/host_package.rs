@@ -20,7 +20,8 @@ fn a_host_in_another_package_runs_a_cell() {
         .args(["--manifest-path", "tests/host/Cargo.toml", "--target-dir"])
         .arg(target));
     let line = stdout.lines().last().expect("a line");
-    let outcome: Outcome = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {stdout}"));
+    let outcome: Outcome =
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {stdout}"));
     outcome.returned(json!(2));
 }
 
@@ -41,7 +42,10 @@ fn the_example_agent_has_its_conversation() {
     average.returned(json!({"average": 79.375}));
     top.returned(json!(["Erin", "Alice", "Grace"]));
     row.returned(json!({"name": "Carol", "team": "red", "score": 84}));
-    let counts: Vec<Value> = outcomes.iter().map(|outcome| json!(outcome.execution_count)).collect();
+    let counts: Vec<Value> = outcomes
+        .iter()
+        .map(|outcome| json!(outcome.execution_count))
+        .collect();
     assert_eq!(counts, [1, 2, 3, 4]);
     assert!(!stdout.contains("the model should know"), "{stdout}");
 }
@@ -60,6 +64,10 @@ fn cargo() -> Command {
 fn run(command: &mut Command) -> String {
     let output = command.output().expect("cargo starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?} failed ({}):\n{stderr}", output.status);
+    assert!(
+        output.status.success(),
+        "{command:?} failed ({}):\n{stderr}",
+        output.status
+    );
     String::from_utf8(output.stdout).expect("text")
 }
