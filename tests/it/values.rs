@@ -96,12 +96,12 @@ fn what_is_not_json_is_refused_with_its_path() {
             ("{'a': {}.keys()}", "a", "view"),
             ("[memoryview(b'')]", "[0]", "memoryview"),
             ("[array.array('i', [1])]", "[0]", "array"),
-            ("[len]", "[0]", "builtin_function_or_method"),
+            ("[len]", "[0]", "built-in function"),
             ("[types]", "[0]", "module"),
-            ("[int]", "[0]", "type"),
+            ("[int]", "[0]", "class"),
             ("[...]", "[0]", "ellipsis"),
             ("[NotImplemented]", "[0]", "NotImplementedType"),
-            ("[types.MappingProxyType({})]", "[0]", "mappingproxy"),
+            ("[types.MappingProxyType({})]", "[0]", "read-only view"),
         ],
         |(code, path, word)| {
             let outcome = session.cell(&format!("kept = 1\nreturn {code}"));

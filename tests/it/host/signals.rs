@@ -208,6 +208,8 @@ fn dispositions() -> BTreeMap<i32, Disposition> {
         .collect()
 }
 
+const SA_RESTORER: i32 = 0x0400_0000;
+
 /// `None` for the two that the C library keeps for itself.
 fn current(signal: i32) -> Option<Disposition> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
@@ -219,11 +221,13 @@ fn current(signal: i32) -> Option<Disposition> {
         }
         action.assume_init()
     };
+    // The C library's own mark on every disposition that was ever set, be it to what it was.
+    let flags = action.sa_flags & !SA_RESTORER;
     // SAFETY: the set was filled in by the C library.
     let blocked = |other: &i32| unsafe { libc::sigismember(&action.sa_mask, *other) == 1 };
     Some((
         action.sa_sigaction,
-        action.sa_flags,
+        flags,
         (1..=64).filter(blocked).collect(),
     ))
 }
