@@ -23,6 +23,22 @@ fn a_stopped_cell_changes_nothing_afterwards() {
     session.cell("len(d) == before").returned(json!(true));
 }
 
+/// The same for a cell that was stopped while it awaited, whenever that was: its task does not go on in later cells.
+#[test]
+fn a_stopped_await_does_not_go_on_in_later_cells() {
+    let turn = turn();
+    let session = turn.python();
+    session.cell("import asyncio\nn = 0").succeeded();
+    for _ in 0..50 {
+        session
+            .cell_within(ms(4), "while True:\n    n += 1\n    await asyncio.sleep(0)")
+            .failed(FailureKind::Timeout);
+        session
+            .cell("before = n\nfor _ in range(5): await asyncio.sleep(0)\nn == before")
+            .returned(json!(true));
+    }
+}
+
 /// `except:` ate the interrupt: spyder-ide/spyder#26312.
 #[test]
 fn a_cell_that_catches_everything_is_stopped() {

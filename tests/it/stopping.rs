@@ -235,23 +235,25 @@ fn children_of_a_stopped_cell_are_ended() {
         session
             .cell("import os, subprocess, time\nserver = subprocess.Popen(['sleep', '1000'])")
             .succeeded();
-        each(
-            [
-                "subprocess.run(['sleep', '1001'])",
-                "subprocess.run(['sleep', '1001'], capture_output=True)",
-                "os.system('sleep 1001')",
-                "subprocess.Popen(['sleep', '1001'])\nwhile True: pass",
-                "subprocess.Popen(['sleep', '1001'], start_new_session=True)\nwhile True: pass",
-                "subprocess.run(['sh', '-c', 'sleep 1001 & wait'])",
-                "while True:\n    try: subprocess.run(['sleep', '1001'])\n    except BaseException: pass",
-            ],
-            |code| {
-                let (took, outcome) = timed(|| session.cell_within(ms(300), code));
-                outcome.failed(FailureKind::Timeout);
-                assert!(took < ms(300) + AT_LAST, "{took:?} for {code}");
-                eventually("the children are gone", || sleepers("1001") == 0);
-            },
-        );
+        let table = [
+            "subprocess.run(['sleep', '{}'])",
+            "subprocess.run(['sleep', '{}'], capture_output=True)",
+            "os.system('sleep {}')",
+            "subprocess.Popen(['sleep', '{}'])\nwhile True: pass",
+            "subprocess.Popen(['sleep', '{}'], start_new_session=True)\nwhile True: pass",
+            "subprocess.run(['sh', '-c', 'sleep {} & wait'])",
+            "while True:\n    try: subprocess.run(['sleep', '{}'])\n    except BaseException: pass",
+        ];
+        each(table.iter().enumerate(), |(row, code)| {
+            let argument = (2001 + row).to_string();
+            let code = code.replace("{}", &argument);
+            let (took, outcome) = timed(|| session.cell_within(ms(300), &code));
+            outcome.failed(FailureKind::Timeout);
+            assert!(took < ms(300) + AT_LAST, "{took:?} for {code}");
+            eventually(&format!("no child is left of {code}"), || {
+                sleepers(&argument) == 0
+            });
+        });
         session.cell("server.poll() is None").returned(json!(true));
         session
             .cell("server.kill(); server.wait()")
