@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use warmcell::{Cell, FailureKind, Json, Language, Limits, RuntimeError, Session, SessionBuilder};
 
-use crate::support::{Cells, Judge, settle, turn};
+use crate::support::{Cells, Judge, each, settle, turn};
 
 fn python() -> SessionBuilder {
     Session::builder(Language::Python)
@@ -23,86 +23,92 @@ fn limits_out_of_range_are_named() {
     let defaults = Limits::default;
     let mut cpu = defaults();
     cpu.cpu = Some(Duration::ZERO);
-    for (limits, said) in [
-        (
-            defaults().with_timeout(Duration::ZERO),
-            "`timeoutMs` is 0, which is not between 1 and 604800000".to_owned(),
-        ),
-        (
-            defaults().with_timeout(Duration::from_micros(999)),
-            "`timeoutMs` is 0, which is not between 1 and 604800000".to_owned(),
-        ),
-        (
-            defaults().with_timeout(WEEK + Duration::from_millis(1)),
-            "`timeoutMs` is 604800001, which is not between 1 and 604800000".to_owned(),
-        ),
-        (
-            defaults().with_timeout(Duration::MAX),
-            format!(
-                "`timeoutMs` is {}, which is not between 1 and 604800000",
-                u64::MAX
+    each(
+        [
+            (
+                defaults().with_timeout(Duration::ZERO),
+                "`timeoutMs` is 0, which is not between 1 and 604800000".to_owned(),
             ),
-        ),
-        (
-            cpu,
-            "`cpuMs` is 0, which is not between 1 and 604800000".to_owned(),
-        ),
-        (
-            defaults().with_memory_mb(0),
-            "`memoryMb` is 0, which is not between 16 and 1048576".to_owned(),
-        ),
-        (
-            defaults().with_memory_mb(u64::MAX),
-            format!(
-                "`memoryMb` is {}, which is not between 16 and 1048576",
-                u64::MAX
+            (
+                defaults().with_timeout(Duration::from_micros(999)),
+                "`timeoutMs` is 0, which is not between 1 and 604800000".to_owned(),
             ),
-        ),
-        (
-            defaults().with_output_bytes(0),
-            "`outputBytes` is 0, which is not between 512 and 1073741824".to_owned(),
-        ),
-        (
-            defaults().with_output_bytes(usize::MAX),
-            format!(
-                "`outputBytes` is {}, which is not between 512 and 1073741824",
-                usize::MAX
+            (
+                defaults().with_timeout(WEEK + Duration::from_millis(1)),
+                "`timeoutMs` is 604800001, which is not between 1 and 604800000".to_owned(),
             ),
-        ),
-        (
-            defaults().with_value_bytes(15),
-            "`valueBytes` is 15, which is not between 16 and 1073741824".to_owned(),
-        ),
-        (
-            defaults().with_display_entries(10_001),
-            "`displayEntries` is 10001, which is not between 0 and 10000".to_owned(),
-        ),
-    ] {
-        let problem = limits.check().expect_err(&said);
-        assert!(
-            matches!(problem, RuntimeError::InvalidLimit { .. }),
-            "{problem:?}"
-        );
-        assert_eq!(problem.to_string(), said);
-        assert_eq!(refusal(python().limits(limits)), said);
-    }
-    for limits in [
-        defaults()
-            .with_timeout(Duration::from_millis(1))
-            .with_memory_mb(16)
-            .with_output_bytes(512),
-        defaults()
-            .with_timeout(WEEK)
-            .with_value_bytes(16)
-            .with_display_entries(0),
-        defaults()
-            .without_timeout()
-            .with_memory_mb(1 << 20)
-            .with_output_bytes(1 << 30)
-            .with_value_bytes(1 << 30),
-    ] {
-        limits.check().expect("in range");
-    }
+            (
+                defaults().with_timeout(Duration::MAX),
+                format!(
+                    "`timeoutMs` is {}, which is not between 1 and 604800000",
+                    u64::MAX
+                ),
+            ),
+            (
+                cpu,
+                "`cpuMs` is 0, which is not between 1 and 604800000".to_owned(),
+            ),
+            (
+                defaults().with_memory_mb(0),
+                "`memoryMb` is 0, which is not between 16 and 1048576".to_owned(),
+            ),
+            (
+                defaults().with_memory_mb(u64::MAX),
+                format!(
+                    "`memoryMb` is {}, which is not between 16 and 1048576",
+                    u64::MAX
+                ),
+            ),
+            (
+                defaults().with_output_bytes(0),
+                "`outputBytes` is 0, which is not between 512 and 1073741824".to_owned(),
+            ),
+            (
+                defaults().with_output_bytes(usize::MAX),
+                format!(
+                    "`outputBytes` is {}, which is not between 512 and 1073741824",
+                    usize::MAX
+                ),
+            ),
+            (
+                defaults().with_value_bytes(15),
+                "`valueBytes` is 15, which is not between 16 and 1073741824".to_owned(),
+            ),
+            (
+                defaults().with_display_entries(10_001),
+                "`displayEntries` is 10001, which is not between 0 and 10000".to_owned(),
+            ),
+        ],
+        |(limits, said)| {
+            let problem = limits.check().expect_err(&said);
+            assert!(
+                matches!(problem, RuntimeError::InvalidLimit { .. }),
+                "{problem:?}"
+            );
+            assert_eq!(problem.to_string(), said);
+            assert_eq!(refusal(python().limits(limits)), said);
+        },
+    );
+    each(
+        [
+            defaults()
+                .with_timeout(Duration::from_millis(1))
+                .with_memory_mb(16)
+                .with_output_bytes(512),
+            defaults()
+                .with_timeout(WEEK)
+                .with_value_bytes(16)
+                .with_display_entries(0),
+            defaults()
+                .without_timeout()
+                .with_memory_mb(1 << 20)
+                .with_output_bytes(1 << 30)
+                .with_value_bytes(1 << 30),
+        ],
+        |limits| {
+            limits.check().expect("in range");
+        },
+    );
 }
 
 /// A cell's own timeout is checked like a session's; the cell that is refused does not run.
@@ -110,21 +116,24 @@ fn limits_out_of_range_are_named() {
 fn timeouts_out_of_range_are_named() {
     let turn = turn();
     let session = turn.python();
-    for timeout in [
-        Duration::ZERO,
-        Duration::from_micros(999),
-        Duration::from_secs(604_801),
-        Duration::MAX,
-    ] {
-        let problem = session
-            .run(Cell::from("ran = True").with_timeout(timeout))
-            .map(drop)
-            .expect_err("refused");
-        assert!(
-            problem.to_string().starts_with("`timeoutMs` is "),
-            "{problem}"
-        );
-    }
+    each(
+        [
+            Duration::ZERO,
+            Duration::from_micros(999),
+            Duration::from_secs(604_801),
+            Duration::MAX,
+        ],
+        |timeout| {
+            let problem = session
+                .run(Cell::from("ran = True").with_timeout(timeout))
+                .map(drop)
+                .expect_err("refused");
+            assert!(
+                problem.to_string().starts_with("`timeoutMs` is "),
+                "{problem}"
+            );
+        },
+    );
     let outcome = session.cell("'ran' in globals()");
     outcome.returned(json!(false));
     assert_eq!(outcome.execution_count, 1);
@@ -203,49 +212,52 @@ fn blank_cells_are_failures_that_touch_nothing() {
 fn source_that_does_not_compile_runs_nothing() {
     let turn = turn();
     let session = turn.python();
-    for (code, line) in [
-        ("ran = 1\nx = = 2", Some(2)),
-        ("ran = 1\n(", Some(2)),
-        ("ran = 1\n'''", Some(2)),
-        ("ran = 1\nif True:\n", Some(2)),
-        ("ran = 1\nbreak", Some(2)),
-        ("ran = 1\ncontinue", Some(2)),
-        ("ran = 1\nif 1:\n    break\nreturn 1", Some(3)),
-        ("ran = 1\nfor i in []: pass\nelse: break", Some(3)),
-        ("ran = 1\nyield 1", Some(2)),
-        ("ran = 1\nyield 1\nreturn 2", Some(2)),
-        ("ran = 1\nnonlocal x", Some(2)),
-        ("ran = 1\ndef f():\n    x = 1\n    global x", Some(4)),
-        ("ran = 1\nfrom __future__ import annotations", Some(2)),
-        ("from __future__ import nothing", Some(1)),
-        ("ran = 1\nf(a=1, a=2)", Some(2)),
-        ("ran = 1\nnot a program, just a sentence.", Some(2)),
-        ("ran = 1\n  x = 1", Some(2)),
-        ("ran = 1\n\tx = 1", Some(2)),
-        ("ran = 1\n0777", Some(2)),
-        ("ran = 1\n\u{201c}quoted\u{201d}", Some(2)),
-        ("ran = 1\nx = 1\0", None),
-        ("ran = 1\nreturn = 1", Some(2)),
-        ("ran = 1\ndef f():\n    await x\n", Some(3)),
-        ("ran = 1\nclass A:\n    await x\n", Some(3)),
-        ("ran = 1\nclass A:\n    return 1\n", Some(3)),
-        ("%matplotlib inline\nran = 1", Some(1)),
-        ("!ls\nran = 1", Some(1)),
-    ] {
-        let outcome = session.cell(code);
-        let error = outcome.failed(FailureKind::Syntax);
-        if line.is_some() {
-            assert_eq!(error.line, line, "{code}: {outcome:#?}");
-        }
-        let name = error.name.as_deref().unwrap_or_default();
-        assert!(
-            ["SyntaxError", "IndentationError", "TabError"].contains(&name),
-            "{code}: {outcome:#?}"
-        );
-        assert!(
-            !error.message.is_empty() && !error.message.contains("__"),
-            "{code}: {outcome:#?}"
-        );
-        session.cell("'ran' in globals()").returned(json!(false));
-    }
+    each(
+        [
+            ("ran = 1\nx = = 2", Some(2)),
+            ("ran = 1\n(", Some(2)),
+            ("ran = 1\n'''", Some(2)),
+            ("ran = 1\nif True:\n", Some(2)),
+            ("ran = 1\nbreak", Some(2)),
+            ("ran = 1\ncontinue", Some(2)),
+            ("ran = 1\nif 1:\n    break\nreturn 1", Some(3)),
+            ("ran = 1\nfor i in []: pass\nelse: break", Some(3)),
+            ("ran = 1\nyield 1", Some(2)),
+            ("ran = 1\nyield 1\nreturn 2", Some(2)),
+            ("ran = 1\nnonlocal x", Some(2)),
+            ("ran = 1\ndef f():\n    x = 1\n    global x", Some(4)),
+            ("ran = 1\nfrom __future__ import annotations", Some(2)),
+            ("from __future__ import nothing", Some(1)),
+            ("ran = 1\nf(a=1, a=2)", Some(2)),
+            ("ran = 1\nnot a program, just a sentence.", Some(2)),
+            ("ran = 1\n  x = 1", Some(2)),
+            ("ran = 1\n\tx = 1", Some(2)),
+            ("ran = 1\n0777", Some(2)),
+            ("ran = 1\n\u{201c}quoted\u{201d}", Some(2)),
+            ("ran = 1\nx = 1\0", None),
+            ("ran = 1\nreturn = 1", Some(2)),
+            ("ran = 1\ndef f():\n    await x\n", Some(3)),
+            ("ran = 1\nclass A:\n    await x\n", Some(3)),
+            ("ran = 1\nclass A:\n    return 1\n", Some(3)),
+            ("%matplotlib inline\nran = 1", Some(1)),
+            ("!ls\nran = 1", Some(1)),
+        ],
+        |(code, line)| {
+            let outcome = session.cell(code);
+            let error = outcome.failed(FailureKind::Syntax);
+            if line.is_some() {
+                assert_eq!(error.line, line, "{code}: {outcome:#?}");
+            }
+            let name = error.name.as_deref().unwrap_or_default();
+            assert!(
+                ["SyntaxError", "IndentationError", "TabError"].contains(&name),
+                "{code}: {outcome:#?}"
+            );
+            assert!(
+                !error.message.is_empty() && !error.message.contains("__"),
+                "{code}: {outcome:#?}"
+            );
+            session.cell("'ran' in globals()").returned(json!(false));
+        },
+    );
 }

@@ -13,77 +13,80 @@ use std::time::Duration;
 use serde_json::json;
 use warmcell::{FailureKind, Language, RuntimeError, Session};
 
-use crate::support::{Cells, Judge, in_own_process, ms, settle, turn};
+use crate::support::{Cells, Judge, each, in_own_process, ms, settle, turn};
 
 /// What a cell changes about the place it runs in, it changes for its session; the host sees none of it.
 #[test]
-fn working_directory_environment_and_locale_stay_the_hosts() {
+fn working_directory_and_environment_stay_the_hosts() {
     in_own_process!(|| {
         let before = Surroundings::now();
         let turn = turn();
         let session = turn.python();
-        assert_eq!(Surroundings::now(), before, "after start");
-        for code in [
-            "import os\nos.chdir('/')",
-            "os.environ['WARMCELL_NEW'] = '1'\nos.putenv('WARMCELL_PUT', '1')",
-            "del os.environ['PATH']\nos.unsetenv('HOME')",
-            "os.environ.clear()",
-            "import locale\nlocale.setlocale(locale.LC_ALL, 'C.UTF-8');",
-            "import subprocess, multiprocessing, asyncio, threading, tempfile, decimal, ssl, sqlite3",
-            "os.umask(0o077);",
-        ] {
-            session.cell(code).succeeded();
-            assert_eq!(Surroundings::now(), before, "after {code}");
-        }
+        before.are_still("after start");
+        each(
+            [
+                "import os\nos.chdir('/')",
+                "os.environ['WARMCELL_NEW'] = '1'\nos.putenv('WARMCELL_PUT', '1')",
+                "del os.environ['PATH']\nos.unsetenv('HOME')",
+                "os.environb[b'WARMCELL_BYTES'] = b'\\xff'",
+                "os.environ.clear()",
+                "import subprocess, multiprocessing, asyncio, threading, tempfile, decimal, ssl, sqlite3",
+                "folder = os.open('/usr', os.O_RDONLY)\nos.fchdir(folder)",
+                "import threading\nthread = threading.Thread(target=os.chdir, args=('/etc',)); thread.start(); thread.join()",
+            ],
+            |code| {
+                session.cell(code).succeeded();
+                before.are_still(code);
+            },
+        );
         session
             .cell_within(
                 ms(100),
                 "os.chdir('/tmp')\nos.environ['WARMCELL_NEW'] = '2'\nwhile True: pass",
             )
             .failed(FailureKind::Timeout);
-        assert_eq!(Surroundings::now(), before, "after a timeout");
+        before.are_still("after a timeout");
         session
             .cell("os.chdir('/usr')\nos.environ['WARMCELL_NEW'] = '3'\n1 / 0")
             .raised("ZeroDivisionError");
-        assert_eq!(Surroundings::now(), before, "after an exception");
+        before.are_still("after an exception");
         // The session has it all as it left it.
         session
             .cell("[os.getcwd(), dict(os.environ)]")
             .returned(json!(["/usr", {"WARMCELL_NEW": "3"}]));
         session.reset_now();
-        assert_eq!(Surroundings::now(), before, "after a reset");
+        before.are_still("after a reset");
     });
 }
 
 /// What surrounds the host's code.
-#[derive(Debug, PartialEq)]
 struct Surroundings {
     cwd: PathBuf,
     environment: BTreeMap<OsString, OsString>,
     locale: String,
-    umask: libc::mode_t,
 }
 
 impl Surroundings {
     fn now() -> Self {
         // SAFETY: with a null pointer it only reads; the text is copied before anything else calls it.
-        let locale = unsafe {
-            CStr::from_ptr(libc::setlocale(libc::LC_ALL, std::ptr::null()))
-                .to_string_lossy()
-                .into_owned()
-        };
-        // SAFETY: plain integers; the mask is put back at once, and no other thread of this process makes files.
-        let umask = unsafe {
-            let umask = libc::umask(0o022);
-            libc::umask(umask);
-            umask
-        };
+        let locale = unsafe { CStr::from_ptr(libc::setlocale(libc::LC_ALL, std::ptr::null())) };
         Self {
             cwd: std::env::current_dir().unwrap(),
             environment: std::env::vars_os().collect(),
-            locale,
-            umask,
+            locale: locale.to_string_lossy().into_owned(),
         }
+    }
+
+    #[track_caller]
+    fn are_still(&self, when: &str) {
+        let now = Self::now();
+        assert_eq!(now.cwd, self.cwd, "{when}");
+        assert_eq!(now.locale, self.locale, "{when}");
+        let names = now.environment.keys().chain(self.environment.keys());
+        let changed: Vec<_> = names
+            .filter(|name| now.environment.get(*name) != self.environment.get(*name))
+            .collect();
+        assert!(changed.is_empty(), "{when}: {changed:?} changed");
     }
 }
 
@@ -200,20 +203,23 @@ fn python_finds_itself_at_home() {
                  return [child.stdout == f'{sys.version_info[:3]} {sys.prefix}\\n', child.stderr, os.access(sys.executable, os.X_OK), threading.current_thread() is threading.main_thread(), sys.flags.utf8_mode, sys.getfilesystemencoding()]",
             )
             .returned(json!([true, "", true, true, 1, "utf-8"]));
-        for module in [
-            "ssl",
-            "sqlite3",
-            "ctypes",
-            "zlib",
-            "hashlib",
-            "decimal",
-            "lzma",
-            "bz2",
-            "readline",
-            "uuid",
-            "xml.etree.ElementTree",
-        ] {
-            session.cell(&format!("import {module}")).succeeded();
-        }
+        each(
+            [
+                "ssl",
+                "sqlite3",
+                "ctypes",
+                "zlib",
+                "hashlib",
+                "decimal",
+                "lzma",
+                "bz2",
+                "readline",
+                "uuid",
+                "xml.etree.ElementTree",
+            ],
+            |module| {
+                session.cell(&format!("import {module}")).succeeded();
+            },
+        );
     });
 }

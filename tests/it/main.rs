@@ -15,9 +15,15 @@
 
 mod support;
 
+// They come with the faces they test, and with the page they read.
+// mod cli;
+// mod readme;
+// mod serve;
+
 mod bad_input;
 mod cases;
 mod host;
+mod host_package;
 mod memory;
 mod output;
 mod peers;

@@ -6,7 +6,7 @@
 use serde_json::json;
 use warmcell::{FailureKind, Language, Limits, Session};
 
-use crate::support::{Cells, Judge, Random, in_own_process, ms, settle, timed, turn};
+use crate::support::{Cells, Judge, Random, each, in_own_process, ms, settle, timed, turn};
 
 /// A worker that was timed out went on changing later state: huggingface/smolagents#2199.
 #[test]
@@ -23,22 +23,41 @@ fn a_stopped_cell_changes_nothing_afterwards() {
     session.cell("len(d) == before").returned(json!(true));
 }
 
+/// The same for a cell that was stopped while it awaited, whenever that was: its task does not go on in later cells.
+#[test]
+fn a_stopped_await_does_not_go_on_in_later_cells() {
+    let turn = turn();
+    let session = turn.python();
+    session.cell("import asyncio\nn = 0").succeeded();
+    for _ in 0..50 {
+        session
+            .cell_within(ms(4), "while True:\n    n += 1\n    await asyncio.sleep(0)")
+            .failed(FailureKind::Timeout);
+        session
+            .cell("before = n\nfor _ in range(5): await asyncio.sleep(0)\nn == before")
+            .returned(json!(true));
+    }
+}
+
 /// `except:` ate the interrupt: spyder-ide/spyder#26312.
 #[test]
 fn a_cell_that_catches_everything_is_stopped() {
     let turn = turn();
     let session = turn.python();
     session.cell("keep = 41").succeeded();
-    for code in [
-        "while True:\n try:\n  while True: pass\n except BaseException: pass",
-        "while True:\n try:\n  while True:\n   pass\n except:\n  pass",
-        "import time\nwhile True:\n try:\n  time.sleep(100)\n except BaseException:\n  pass",
-    ] {
-        let (took, outcome) = timed(|| session.cell_within(ms(300), code));
-        outcome.failed(FailureKind::Timeout);
-        assert!(took < ms(1800), "{took:?} for {code}");
-        session.cell("keep + 1").returned(json!(42));
-    }
+    each(
+        [
+            "while True:\n try:\n  while True: pass\n except BaseException: pass",
+            "while True:\n try:\n  while True:\n   pass\n except:\n  pass",
+            "import time\nwhile True:\n try:\n  time.sleep(100)\n except BaseException:\n  pass",
+        ],
+        |code| {
+            let (took, outcome) = timed(|| session.cell_within(ms(300), code));
+            outcome.failed(FailureKind::Timeout);
+            assert!(took < ms(1800), "{took:?} for {code}");
+            session.cell("keep + 1").returned(json!(42));
+        },
+    );
 }
 
 /// `input()` could not be interrupted, and the cell did not work a second time: jupyterlab/jupyterlab#6196.
@@ -46,21 +65,24 @@ fn a_cell_that_catches_everything_is_stopped() {
 fn a_cell_that_asks_for_input_ends_at_once_and_every_time() {
     let turn = turn();
     let session = turn.python();
-    for ask in [
-        "x = input()",
-        "x = input('name? ')",
-        "import sys\nx = sys.stdin.readline()",
-        "import sys\nx = sys.stdin.read()",
-        "import sys\nx = list(sys.stdin)",
-        "import sys\nx = sys.stdin.buffer.read(1)",
-    ] {
-        for _ in 0..2 {
-            let (took, outcome) = timed(|| session.cell(ask));
-            outcome.failed(FailureKind::Stdin);
-            assert!(took < ms(500), "{took:?} for {ask}");
-            session.cell("'x' in globals()").returned(json!(false));
-        }
-    }
+    each(
+        [
+            "x = input()",
+            "x = input('name? ')",
+            "import sys\nx = sys.stdin.readline()",
+            "import sys\nx = sys.stdin.read()",
+            "import sys\nx = list(sys.stdin)",
+            "import sys\nx = sys.stdin.buffer.read(1)",
+        ],
+        |ask| {
+            for _ in 0..2 {
+                let (took, outcome) = timed(|| session.cell(ask));
+                outcome.failed(FailureKind::Stdin);
+                assert!(took < ms(500), "{took:?} for {ask}");
+                session.cell("'x' in globals()").returned(json!(false));
+            }
+        },
+    );
 }
 
 /// The budget counted from the start of the session, and then for ever: pydantic/monty#483.
@@ -232,23 +254,26 @@ fn recursion_through_c_code_is_an_exception() {
         session
             .cell("import functools, json, re, copy, pickle\nkeep = 41")
             .succeeded();
-        for code in [
-            "@functools.cache\ndef f(n): return f(n + 1)\nf(0)",
-            "def key(n): return sorted([1, 2], key=key)\nsorted([1, 2], key=key)",
-            "def swap(m): return re.sub('a', swap, 'a')\nre.sub('a', swap, 'a')",
-            "deep = []\nfor _ in range(100_000): deep = [deep]\njson.dumps(deep)",
-            "class R:\n    def __repr__(self): return repr([self])\nrepr(R())",
-            "class G:\n    def __getattr__(self, name): return getattr(self, name + 'x')\nG().a",
-            "class A:\n    def __add__(self, other): return sum([self], self)\nA() + 1",
-            "class I:\n    def __iter__(self): return iter(list(self))\nlist(I())",
-            "class N:\n    def __instancecheck__(self, other): return isinstance(other, N())\nisinstance(1, N())",
-            "def m(n): return list(map(m, [n]))\nm(0)",
-            "p = functools.partial(lambda f: f(f))\np(p)",
-            "copy.deepcopy(deep)",
-        ] {
-            session.cell(code).raised("RecursionError");
-            session.cell("keep + 1").returned(json!(42));
-        }
+        each(
+            [
+                "@functools.cache\ndef f(n): return f(n + 1)\nf(0)",
+                "def key(n): return sorted([1, 2], key=key)\nsorted([1, 2], key=key)",
+                "def swap(m): return re.sub('a', swap, 'a')\nre.sub('a', swap, 'a')",
+                "deep = []\nfor _ in range(100_000): deep = [deep]\njson.dumps(deep)",
+                "class R:\n    def __repr__(self): return repr([self])\nrepr(R())",
+                "class G:\n    def __getattr__(self, name): return getattr(self, name + 'x')\nG().a",
+                "class A:\n    def __add__(self, other): return sum([self], self)\nA() + 1",
+                "class I:\n    def __iter__(self): return iter(list(self))\nlist(I())",
+                "class N:\n    def __instancecheck__(self, other): return isinstance(other, N())\nisinstance(1, N())",
+                "def m(n): return list(map(m, [n]))\nm(0)",
+                "p = functools.partial(lambda f: f(f))\np(p)",
+                "copy.deepcopy(deep)",
+            ],
+            |code| {
+                session.cell(code).raised("RecursionError");
+                session.cell("keep + 1").returned(json!(42));
+            },
+        );
         // Objects that nest deeply are also torn down without the stack.
         session.cell("del deep; keep + 1").returned(json!(42));
         let mut source = "1".to_owned();
@@ -268,22 +293,25 @@ fn asking_to_exit_ends_the_cell_alone() {
         session
             .cell("import sys, asyncio, threading, atexit\nn = 5")
             .succeeded();
-        for (code, status) in [
-            ("sys.exit(3)", "3"),
-            ("sys.exit()", "0"),
-            ("sys.exit('no data')", "no data"),
-            ("raise SystemExit", "0"),
-            ("raise SystemExit(7)", "7"),
-            ("exit()", "0"),
-            ("quit(2)", "2"),
-            ("await asyncio.sleep(0)\nsys.exit(4)", "4"),
-            ("def f(): sys.exit(6)\nf()", "6"),
-        ] {
-            let outcome = session.cell(code);
-            let error = outcome.failed(FailureKind::Exit);
-            assert!(error.message.contains(status), "{code}: {outcome:#?}");
-            session.cell("n").returned(json!(5));
-        }
+        each(
+            [
+                ("sys.exit(3)", "3"),
+                ("sys.exit()", "0"),
+                ("sys.exit('no data')", "no data"),
+                ("raise SystemExit", "0"),
+                ("raise SystemExit(7)", "7"),
+                ("exit()", "0"),
+                ("quit(2)", "2"),
+                ("await asyncio.sleep(0)\nsys.exit(4)", "4"),
+                ("def f(): sys.exit(6)\nf()", "6"),
+            ],
+            |(code, status)| {
+                let outcome = session.cell(code);
+                let error = outcome.failed(FailureKind::Exit);
+                assert!(error.message.contains(status), "{code}: {outcome:#?}");
+                session.cell("n").returned(json!(5));
+            },
+        );
         // What would be called when Python ends never is, since it never ends; it must not hold the host up either.
         session
             .cell("atexit.register(lambda: __import__('time').sleep(1000)); n")

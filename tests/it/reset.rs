@@ -3,7 +3,9 @@
 use serde_json::json;
 use warmcell::{FailureKind, Language, Session};
 
-use crate::support::{Cells, Judge, eventually, in_own_process, ms, settle, settle_within, turn};
+use crate::support::{
+    Cells, Judge, each, eventually, in_own_process, ms, settle, settle_within, turn,
+};
 
 /// Each of these changes something that the next cell must not find changed. The check is true in a fresh session.
 #[test]
@@ -11,126 +13,129 @@ fn everything_a_cell_may_have_changed_is_put_back() {
     in_own_process!(|| {
         let turn = turn();
         let session = turn.python();
-        for (change, check) in [
-            ("rows = [1]", "'rows' not in globals()"),
-            ("import builtins; builtins.len = None", "len([1]) == 1"),
-            (
-                "import builtins; builtins.extra = 1",
-                "not hasattr(__import__('builtins'), 'extra')",
-            ),
-            (
-                "import builtins; del builtins.sorted",
-                "sorted([2, 1]) == [1, 2]",
-            ),
-            ("print = None", "callable(print)"),
-            ("__name__ = 'x'", "__name__ == '__main__'"),
-            ("import sys; sys.stdout = None", "print('') is None"),
-            (
-                "import sys; sys.__stdout__ = None",
-                "__import__('sys').__stdout__ is not None",
-            ),
-            (
-                "import sys; sys.stdin = None",
-                "__import__('sys').stdin is not None",
-            ),
-            (
-                "import os; os.chdir('/')",
-                "__import__('os').getcwd() != '/'",
-            ),
-            (
-                "import os; os.environ['NEW'] = '1'",
-                "'NEW' not in __import__('os').environ",
-            ),
-            (
-                "import os; os.environ.clear()",
-                "'PATH' in __import__('os').environ",
-            ),
-            (
-                "import os; os.umask(0o077)",
-                "(lambda os: os.umask(os.umask(0o022)) != 0o077)(__import__('os'))",
-            ),
-            (
-                "import sys; sys.path[:] = []",
-                "len(__import__('sys').path) > 1",
-            ),
-            (
-                "import sys; sys.path.insert(0, '/nowhere')",
-                "'/nowhere' not in __import__('sys').path",
-            ),
-            (
-                "import sys; sys.meta_path.clear()",
-                "len(__import__('sys').meta_path) >= 3",
-            ),
-            (
-                "import sys; sys.path_hooks.clear()",
-                "len(__import__('sys').path_hooks) >= 2",
-            ),
-            (
-                "import sys; sys.argv = ['x']",
-                "__import__('sys').argv != ['x']",
-            ),
-            (
-                "import sys; sys.excepthook = None",
-                "(lambda sys: sys.excepthook is sys.__excepthook__)(__import__('sys'))",
-            ),
-            (
-                "import sys; sys.displayhook = None",
-                "(lambda sys: sys.displayhook is sys.__displayhook__)(__import__('sys'))",
-            ),
-            (
-                "import threading; threading.excepthook = None",
-                "__import__('threading').excepthook is not None",
-            ),
-            (
-                "import sys; sys.settrace(lambda *a: None)",
-                "__import__('sys').gettrace() is None",
-            ),
-            (
-                "import sys; sys.setprofile(lambda *a: None)",
-                "__import__('sys').getprofile() is None",
-            ),
-            (
-                "import sys; sys.setrecursionlimit(5000)",
-                "__import__('sys').getrecursionlimit() < 5000",
-            ),
-            (
-                "import sys; sys.setswitchinterval(1)",
-                "__import__('sys').getswitchinterval() < 1",
-            ),
-            ("import gc; gc.disable()", "__import__('gc').isenabled()"),
-            (
-                "import warnings; warnings.simplefilter('error')",
-                "__import__('warnings').warn('x') is None",
-            ),
-            (
-                "import warnings; warnings.showwarning = None",
-                "__import__('warnings').warn('x') is None",
-            ),
-            (
-                "import sys; del sys.modules['__main__']",
-                "__import__('sys').modules['__main__'].__dict__ is globals()",
-            ),
-            (
-                "import signal; signal.signal(signal.SIGUSR1, lambda *a: None)",
-                "(lambda s: s.getsignal(s.SIGUSR1) == s.SIG_DFL)(__import__('signal'))",
-            ),
-            ("x: int = 1", "not globals().get('__annotations__')"),
-        ] {
-            session.cell(check).returned(json!(true));
-            session.cell(change).succeeded();
-            session.reset_now();
-            let outcome = session.cell(check);
-            assert_eq!(
-                outcome.value.as_ref().map(|value| value.as_str()),
-                Some("true"),
-                "after {change}: {outcome:#?}"
-            );
-            session.reset_now();
-            session
-                .cell("print('works')")
-                .printed("works\n")
-                .succeeded();
-        }
+        each(
+            [
+                ("rows = [1]", "'rows' not in globals()"),
+                ("import builtins; builtins.len = None", "len([1]) == 1"),
+                (
+                    "import builtins; builtins.extra = 1",
+                    "not hasattr(__import__('builtins'), 'extra')",
+                ),
+                (
+                    "import builtins; del builtins.sorted",
+                    "sorted([2, 1]) == [1, 2]",
+                ),
+                ("print = None", "callable(print)"),
+                ("__name__ = 'x'", "__name__ == '__main__'"),
+                ("import sys; sys.stdout = None", "print('') is None"),
+                (
+                    "import sys; sys.__stdout__ = None",
+                    "__import__('sys').__stdout__ is not None",
+                ),
+                (
+                    "import sys; sys.stdin = None",
+                    "__import__('sys').stdin is not None",
+                ),
+                (
+                    "import os; os.chdir('/')",
+                    "__import__('os').getcwd() != '/'",
+                ),
+                (
+                    "import os; os.environ['NEW'] = '1'",
+                    "'NEW' not in __import__('os').environ",
+                ),
+                (
+                    "import os; os.environ.clear()",
+                    "'PATH' in __import__('os').environ",
+                ),
+                (
+                    "import os; os.umask(0o077)",
+                    "(lambda os: os.umask(os.umask(0o022)) != 0o077)(__import__('os'))",
+                ),
+                (
+                    "import sys; sys.path[:] = []",
+                    "len(__import__('sys').path) > 1",
+                ),
+                (
+                    "import sys; sys.path.insert(0, '/nowhere')",
+                    "'/nowhere' not in __import__('sys').path",
+                ),
+                (
+                    "import sys; sys.meta_path.clear()",
+                    "len(__import__('sys').meta_path) >= 3",
+                ),
+                (
+                    "import sys; sys.path_hooks.clear()",
+                    "len(__import__('sys').path_hooks) >= 2",
+                ),
+                (
+                    "import sys; sys.argv = ['x']",
+                    "__import__('sys').argv != ['x']",
+                ),
+                (
+                    "import sys; sys.excepthook = None",
+                    "(lambda sys: sys.excepthook is sys.__excepthook__)(__import__('sys'))",
+                ),
+                (
+                    "import sys; sys.displayhook = None",
+                    "(lambda sys: sys.displayhook is sys.__displayhook__)(__import__('sys'))",
+                ),
+                (
+                    "import threading; threading.excepthook = None",
+                    "__import__('threading').excepthook is not None",
+                ),
+                (
+                    "import sys; sys.settrace(lambda *a: None)",
+                    "__import__('sys').gettrace() is None",
+                ),
+                (
+                    "import sys; sys.setprofile(lambda *a: None)",
+                    "__import__('sys').getprofile() is None",
+                ),
+                (
+                    "import sys; sys.setrecursionlimit(5000)",
+                    "__import__('sys').getrecursionlimit() < 5000",
+                ),
+                (
+                    "import sys; sys.setswitchinterval(1)",
+                    "__import__('sys').getswitchinterval() < 1",
+                ),
+                ("import gc; gc.disable()", "__import__('gc').isenabled()"),
+                (
+                    "import warnings; warnings.simplefilter('error')",
+                    "__import__('warnings').warn('x') is None",
+                ),
+                (
+                    "import warnings; warnings.showwarning = None",
+                    "__import__('warnings').warn('x') is None",
+                ),
+                (
+                    "import sys; del sys.modules['__main__']",
+                    "__import__('sys').modules['__main__'].__dict__ is globals()",
+                ),
+                (
+                    "import signal; signal.signal(signal.SIGUSR1, lambda *a: None)",
+                    "(lambda s: s.getsignal(s.SIGUSR1) == s.SIG_DFL)(__import__('signal'))",
+                ),
+                ("x: int = 1", "not globals().get('__annotations__')"),
+            ],
+            |(change, check)| {
+                session.cell(check).returned(json!(true));
+                session.cell(change).succeeded();
+                session.reset_now();
+                let outcome = session.cell(check);
+                assert_eq!(
+                    outcome.value.as_ref().map(|value| value.as_str()),
+                    Some("true"),
+                    "after {change}: {outcome:#?}"
+                );
+                session.reset_now();
+                session
+                    .cell("print('works')")
+                    .printed("works\n")
+                    .succeeded();
+            },
+        );
     });
 }
 
@@ -196,27 +201,30 @@ fn a_session_is_never_half_reset() {
     in_own_process!(|| {
         let turn = turn();
         let session = turn.python();
-        for trap in [
-            "class Trap:\n    def __del__(self):\n        while True: pass\nrows = Trap()",
-            "class Trap:\n    def __del__(self): raise RuntimeError('no')\nrows = Trap()",
-            "class Trap:\n    def __del__(self): globals()['rows'] = self\nrows = Trap()",
-            "class Trap:\n    def __del__(self):\n        import builtins\n        builtins.len = None\nrows = Trap()",
-            "import sys\nclass Trap(dict):\n    def __getattribute__(self, name): raise RuntimeError('no')\nrows = 1; sys.modules['odd'] = Trap()",
-            "import sys\nclass Trap:\n    def find_spec(self, *a): raise RuntimeError('no')\nrows = 1; sys.meta_path.insert(0, Trap())",
-            "import gc\nrows = []\ngc.callbacks.append(lambda *a: rows.append(1))",
-            "import asyncio\nrows = 1\nasyncio.set_event_loop_policy(None); asyncio.set_event_loop(None)",
-            "import asyncio\nrows = 1\nawait asyncio.sleep(0)\nasyncio.get_running_loop().call_soon(lambda: 1 / 0)",
-        ] {
-            session.cell(trap).succeeded();
-            session.reset_now();
-            session
-                .cell("['rows' in globals(), len('ab')]")
-                .returned(json!([false, 2]));
-            session
-                .cell("import asyncio\nawait asyncio.sleep(0)\nprint('works')")
-                .printed("works\n")
-                .succeeded();
-        }
+        each(
+            [
+                "class Trap:\n    def __del__(self):\n        while True: pass\nrows = Trap()",
+                "class Trap:\n    def __del__(self): raise RuntimeError('no')\nrows = Trap()",
+                "class Trap:\n    def __del__(self): globals()['rows'] = self\nrows = Trap()",
+                "class Trap:\n    def __del__(self):\n        import builtins\n        builtins.len = None\nrows = Trap()",
+                "import sys\nclass Trap(dict):\n    def __getattribute__(self, name): raise RuntimeError('no')\nrows = 1; sys.modules['odd'] = Trap()",
+                "import sys\nclass Trap:\n    def find_spec(self, *a): raise RuntimeError('no')\nrows = 1; sys.meta_path.insert(0, Trap())",
+                "import gc\nrows = []\ngc.callbacks.append(lambda *a: rows.append(1))",
+                "import asyncio\nrows = 1\nasyncio.set_event_loop_policy(None); asyncio.set_event_loop(None)",
+                "import asyncio\nrows = 1\nawait asyncio.sleep(0)\nasyncio.get_running_loop().call_soon(lambda: 1 / 0)",
+            ],
+            |trap| {
+                session.cell(trap).succeeded();
+                session.reset_now();
+                session
+                    .cell("['rows' in globals(), len('ab')]")
+                    .returned(json!([false, 2]));
+                session
+                    .cell("import asyncio\nawait asyncio.sleep(0)\nprint('works')")
+                    .printed("works\n")
+                    .succeeded();
+            },
+        );
     });
 }
 

@@ -7,7 +7,7 @@ use warmcell::{
     Outcome, RuntimeError, Session, SessionBuilder, SessionState,
 };
 
-use crate::support::{Cells, Judge, in_own_process, ms, settle, timed, turn};
+use crate::support::{Cells, Judge, each, in_own_process, ms, settle, timed, turn};
 
 /// Everything that a host may want to move to another thread or share.
 #[test]
@@ -368,14 +368,17 @@ fn what_a_closed_session_answers() {
     session.cell("x = 1").succeeded();
     settle(session.close());
     settle(session.close());
-    for problem in [
-        session.run("x".into()).map(drop).unwrap_err(),
-        settle(session.inspect()).map(drop).unwrap_err(),
-        settle(session.bind("x", Json::of(&Value::Null).unwrap())).unwrap_err(),
-        settle(session.reset()).unwrap_err(),
-    ] {
-        assert!(matches!(problem, RuntimeError::Closed), "{problem:?}");
-    }
+    each(
+        [
+            session.run("x".into()).map(drop).unwrap_err(),
+            settle(session.inspect()).map(drop).unwrap_err(),
+            settle(session.bind("x", Json::of(&Value::Null).unwrap())).unwrap_err(),
+            settle(session.reset()).unwrap_err(),
+        ],
+        |problem| {
+            assert!(matches!(problem, RuntimeError::Closed), "{problem:?}");
+        },
+    );
     assert!(!session.interrupt());
     let outcome = settle(session.execute("x"));
     outcome.failed_leaving(FailureKind::Unavailable, SessionState::Lost);

@@ -8,7 +8,7 @@ use serde_json::json;
 use warmcell::{Cell, Event, FailureKind, Language, Limits, Session, SessionState, Stream};
 
 use crate::support::{
-    Cells, Judge, Random, eventually, in_own_process, ms, settle, settle_within, timed, turn,
+    Cells, Judge, Random, each, eventually, in_own_process, ms, settle, settle_within, timed, turn,
 };
 
 /// What may pass between a deadline and the answer when an interrupt is enough.
@@ -25,41 +25,44 @@ fn loops_are_stopped_however_they_are_written() {
     session
         .cell("import itertools, asyncio\nkeep = 41")
         .succeeded();
-    for code in [
-        "while True: pass",
-        "while True:\n    pass",
-        "while True:\n    n = 1",
-        "while 1:\n    continue",
-        "for _ in itertools.count(): pass",
-        "for _ in itertools.count():\n    pass",
-        "def f():\n    while True: pass\nf()",
-        "def f():\n    while True:\n        pass\nf()",
-        "class C:\n    while True: pass",
-        "[0 for _ in itertools.count() if False]",
-        "sum(0 for _ in itertools.count())",
-        "any(False for _ in itertools.count())",
-        "(lambda: [None for _ in iter(int, 1)])()",
-        "exec('while True: pass')",
-        "eval('[0 for _ in iter(int, 1) if 0]')",
-        "if True:\n    while True: pass\n    return 1",
-        "while True:\n    if keep is None:\n        return 1",
-        "await asyncio.sleep(0)\nwhile True: pass",
-        "await asyncio.sleep(0)\nwhile True:\n    pass",
-        "while True: await asyncio.sleep(0)",
-        "async def f():\n    while True: pass\nawait asyncio.gather(f(), f())",
-        "asyncio.run(asyncio.sleep(100))",
-        "import time; time.sleep(100)",
-        "def g():\n    while True:\n        yield\nlist(x for x in g() if x)",
-    ] {
-        let (took, outcome) = timed(|| session.cell_within(ms(100), code));
-        let error = outcome.failed(FailureKind::Timeout);
-        assert!(error.message.contains("100 ms"), "{outcome:#?}");
-        assert!(
-            took >= ms(100) && took < ms(100) + PROMPT,
-            "{took:?} for {code}"
-        );
-        session.cell("keep + 1").returned(json!(42));
-    }
+    each(
+        [
+            "while True: pass",
+            "while True:\n    pass",
+            "while True:\n    n = 1",
+            "while 1:\n    continue",
+            "for _ in itertools.count(): pass",
+            "for _ in itertools.count():\n    pass",
+            "def f():\n    while True: pass\nf()",
+            "def f():\n    while True:\n        pass\nf()",
+            "class C:\n    while True: pass",
+            "[0 for _ in itertools.count() if False]",
+            "sum(0 for _ in itertools.count())",
+            "any(False for _ in itertools.count())",
+            "(lambda: [None for _ in iter(int, 1)])()",
+            "exec('while True: pass')",
+            "eval('[0 for _ in iter(int, 1) if 0]')",
+            "if True:\n    while True: pass\n    return 1",
+            "while True:\n    if keep is None:\n        return 1",
+            "await asyncio.sleep(0)\nwhile True: pass",
+            "await asyncio.sleep(0)\nwhile True:\n    pass",
+            "while True: await asyncio.sleep(0)",
+            "async def f():\n    while True: pass\nawait asyncio.gather(f(), f())",
+            "asyncio.run(asyncio.sleep(100))",
+            "import time; time.sleep(100)",
+            "def g():\n    while True:\n        yield\nlist(x for x in g() if x)",
+        ],
+        |code| {
+            let (took, outcome) = timed(|| session.cell_within(ms(100), code));
+            let error = outcome.failed(FailureKind::Timeout);
+            assert!(error.message.contains("100 ms"), "{outcome:#?}");
+            assert!(
+                took >= ms(100) && took < ms(100) + PROMPT,
+                "{took:?} for {code}"
+            );
+            session.cell("keep + 1").returned(json!(42));
+        },
+    );
 }
 
 /// A thousand timeouts at random moments, each followed by a cell that works and finds its variables right.
@@ -115,6 +118,9 @@ fn the_session_is_right_after_a_thousand_timeouts() {
 }
 
 /// `finally` and `with` run, and have a little time to.
+///
+/// The loop's body is a statement of its own: CPython 3.11 itself, interrupted in a `while True: pass` that is the first
+/// statement of its `try`, passes by that `finally`.
 #[test]
 fn a_stopped_cell_puts_its_things_in_order() {
     let turn = turn();
@@ -129,7 +135,7 @@ fn a_stopped_cell_puts_its_things_in_order() {
     session
         .cell_within(
             ms(200),
-            "with lock, Managed(), managed():\n    try:\n        while True: pass\n    finally:\n        for step in range(3): done.append(step)\n        print('cleaned')",
+            "with lock, Managed(), managed():\n    try:\n        while True:\n            n = 1\n    finally:\n        for step in range(3): done.append(step)\n        print('cleaned')",
         )
         .printed("cleaned\n")
         .failed(FailureKind::Timeout);
@@ -167,16 +173,19 @@ fn a_clean_up_that_never_ends_is_ended() {
     let turn = turn();
     let session = turn.python();
     session.cell("keep = 41; import time").succeeded();
-    for code in [
-        "try:\n    while True: pass\nfinally:\n    while True: pass",
-        "try:\n    while True: pass\nfinally:\n    time.sleep(100)",
-        "def f():\n    while True:\n        try:\n            while True: pass\n        finally:\n            continue\nf()",
-    ] {
-        let (took, outcome) = timed(|| session.cell_within(ms(100), code));
-        outcome.failed(FailureKind::Timeout);
-        assert!(took < ms(100) + AT_LAST, "{took:?} for {code}");
-        session.cell("keep + 1").returned(json!(42));
-    }
+    each(
+        [
+            "try:\n    while True: pass\nfinally:\n    while True: pass",
+            "try:\n    while True: pass\nfinally:\n    time.sleep(100)",
+            "def f():\n    while True:\n        try:\n            while True: pass\n        finally:\n            continue\nf()",
+        ],
+        |code| {
+            let (took, outcome) = timed(|| session.cell_within(ms(100), code));
+            outcome.failed(FailureKind::Timeout);
+            assert!(took < ms(100) + AT_LAST, "{took:?} for {code}");
+            session.cell("keep + 1").returned(json!(42));
+        },
+    );
 }
 
 /// The failure says where the cell stood.
@@ -226,20 +235,25 @@ fn children_of_a_stopped_cell_are_ended() {
         session
             .cell("import os, subprocess, time\nserver = subprocess.Popen(['sleep', '1000'])")
             .succeeded();
-        for code in [
-            "subprocess.run(['sleep', '1001'])",
-            "subprocess.run(['sleep', '1001'], capture_output=True)",
-            "os.system('sleep 1001')",
-            "subprocess.Popen(['sleep', '1001'])\nwhile True: pass",
-            "subprocess.Popen(['sleep', '1001'], start_new_session=True)\nwhile True: pass",
-            "subprocess.run(['sh', '-c', 'sleep 1001 & wait'])",
-            "while True:\n    try: subprocess.run(['sleep', '1001'])\n    except BaseException: pass",
-        ] {
-            let (took, outcome) = timed(|| session.cell_within(ms(300), code));
+        let table = [
+            "subprocess.run(['sleep', '{}'])",
+            "subprocess.run(['sleep', '{}'], capture_output=True)",
+            "os.system('sleep {}')",
+            "subprocess.Popen(['sleep', '{}'])\nwhile True: pass",
+            "subprocess.Popen(['sleep', '{}'], start_new_session=True)\nwhile True: pass",
+            "subprocess.run(['sh', '-c', 'sleep {} & wait'])",
+            "while True:\n    try: subprocess.run(['sleep', '{}'])\n    except BaseException: pass",
+        ];
+        each(table.iter().enumerate(), |(row, code)| {
+            let argument = (2001 + row).to_string();
+            let code = code.replace("{}", &argument);
+            let (took, outcome) = timed(|| session.cell_within(ms(300), &code));
             outcome.failed(FailureKind::Timeout);
             assert!(took < ms(300) + AT_LAST, "{took:?} for {code}");
-            eventually("the children are gone", || sleepers("1001") == 0);
-        }
+            eventually(&format!("no child is left of {code}"), || {
+                sleepers(&argument) == 0
+            });
+        });
         session.cell("server.poll() is None").returned(json!(true));
         session
             .cell("server.kill(); server.wait()")
@@ -324,7 +338,7 @@ fn dropping_the_future_cancels_the_cell() {
     let session = turn.python();
     session.cell("ran = []; n = 0").succeeded();
     let (cell, mut events) =
-        Cell::from("print('runs', flush=True)\nwhile True:\n    n += 1").with_events(4);
+        Cell::from("n = 1\nprint('runs', flush=True)\nwhile True:\n    n += 1").with_events(4);
     let running = session.start(cell);
     let waiting = session.start("ran.append('dropped')");
     settle(events.next()).expect("it runs");
@@ -408,15 +422,18 @@ fn a_wedged_interpreter_gives_every_host_its_answer() {
             .failed_leaving(FailureKind::Timeout, SessionState::Lost);
         let notice = outcome.notice.as_deref().expect("a notice");
         assert!(notice.contains("could not be stopped"), "{notice}");
-        for outcome in [
-            settle(waiting),
-            settle(beside),
-            session.cell("1"),
-            bystander.cell("1"),
-        ] {
-            let error = outcome.failed_leaving(FailureKind::Unavailable, SessionState::Lost);
-            assert!(error.message.contains("stuck"), "{outcome:#?}");
-        }
+        each(
+            [
+                settle(waiting),
+                settle(beside),
+                session.cell("1"),
+                bystander.cell("1"),
+            ],
+            |outcome| {
+                let error = outcome.failed_leaving(FailureKind::Unavailable, SessionState::Lost);
+                assert!(error.message.contains("stuck"), "{outcome:#?}");
+            },
+        );
         let problem = settle(Session::builder(Language::Python).open()).expect_err("no session");
         assert!(problem.to_string().contains("stuck"), "{problem}");
         println!("leaving");

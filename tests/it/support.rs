@@ -12,6 +12,7 @@ mod venv;
 
 use std::future::Future;
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -170,4 +171,17 @@ pub(crate) fn python_version() -> String {
         .cell("import sys\nreturn f'{sys.version_info[0]}.{sys.version_info[1]}'");
     let version = outcome.value.expect("a version").parse();
     version.expect("a text")
+}
+
+/// Judges every row of a table, and fails after the last one when one of them failed.
+#[track_caller]
+pub(crate) fn each<T>(rows: impl IntoIterator<Item = T>, mut judge: impl FnMut(T)) {
+    let mut rows_in_all = 0;
+    let mut failed = 0;
+    for row in rows {
+        rows_in_all += 1;
+        // What a row leaves half done is a session in another state, which the next row's judgement shows.
+        failed += u32::from(catch_unwind(AssertUnwindSafe(|| judge(row))).is_err());
+    }
+    assert_eq!(failed, 0, "of {rows_in_all} rows");
 }

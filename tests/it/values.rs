@@ -3,52 +3,55 @@
 use serde_json::{Value, json};
 use warmcell::{FailureKind, Integers, Language, Limits, Session};
 
-use crate::support::{Cells, Judge, timed, turn};
+use crate::support::{Cells, Judge, each, timed, turn};
 
 /// The exact text of values: compact, keys in their order, numbers by their shortest form.
 #[test]
 fn values_as_json_text() {
     let turn = turn();
     let session = turn.python();
-    for (code, text) in [
-        (
-            "{'b': 1, 'a': [True, False, None]}",
-            r#"{"b":1,"a":[true,false,null]}"#,
-        ),
-        (
-            "[0, -1, 2**63, -2**63, 2**64 - 1]",
-            "[0,-1,9223372036854775808,-9223372036854775808,18446744073709551615]",
-        ),
-        (
-            "[0.1, 1.0, -0.0, 1e300, 5e-324, 1/3]",
-            "[0.1,1.0,-0.0,1e300,5e-324,0.3333333333333333]",
-        ),
-        (
-            "'\"\\\\/\\b\\f\\n\\r\\t\\x00\\x1f\\x7f'",
-            "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\u{7f}\"",
-        ),
-        ("'é 🙂 \\u2028'", "\"é 🙂 \u{2028}\""),
-        ("()", "[]"),
-        ("''", "\"\""),
-        ("{'': {'': []}}", r#"{"":{"":[]}}"#),
-        ("True", "true"),
-        ("[[]] * 3", "[[],[],[]]"),
-        (
-            "{chr(i): i for i in range(97, 100)}",
-            r#"{"a":97,"b":98,"c":99}"#,
-        ),
-    ] {
-        let by_return = session.cell(&format!("return {code}"));
-        let as_last = session.cell(code);
-        for outcome in [by_return, as_last] {
-            let value = outcome.succeeded().value.as_ref();
-            assert_eq!(value.map(|value| value.as_str()), Some(text), "{code}");
-            assert!(
-                outcome.display.is_empty(),
-                "a value is not shown besides: {outcome:#?}"
-            );
-        }
-    }
+    each(
+        [
+            (
+                "{'b': 1, 'a': [True, False, None]}",
+                r#"{"b":1,"a":[true,false,null]}"#,
+            ),
+            (
+                "[0, -1, 2**63, -2**63, 2**64 - 1]",
+                "[0,-1,9223372036854775808,-9223372036854775808,18446744073709551615]",
+            ),
+            (
+                "[0.1, 1.0, -0.0, 1e300, 5e-324, 1/3]",
+                "[0.1,1.0,-0.0,1e+300,5e-324,0.3333333333333333]",
+            ),
+            (
+                "'\"\\\\/\\b\\f\\n\\r\\t\\x00\\x1f\\x7f'",
+                "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\u{7f}\"",
+            ),
+            ("'é 🙂 \\u2028'", "\"é 🙂 \u{2028}\""),
+            ("()", "[]"),
+            ("''", "\"\""),
+            ("{'': {'': []}}", r#"{"":{"":[]}}"#),
+            ("True", "true"),
+            ("[[]] * 3", "[[],[],[]]"),
+            (
+                "{chr(i): i for i in range(97, 100)}",
+                r#"{"a":97,"b":98,"c":99}"#,
+            ),
+        ],
+        |(code, text)| {
+            let by_return = session.cell(&format!("return {code}"));
+            let as_last = session.cell(code);
+            for outcome in [by_return, as_last] {
+                let value = outcome.succeeded().value.as_ref();
+                assert_eq!(value.map(|value| value.as_str()), Some(text), "{code}");
+                assert!(
+                    outcome.display.is_empty(),
+                    "a value is not shown besides: {outcome:#?}"
+                );
+            }
+        },
+    );
 }
 
 /// Where and why, with what to do, and the value is shown all the same.
@@ -64,67 +67,70 @@ fn what_is_not_json_is_refused_with_its_path() {
              @dataclasses.dataclass\nclass Point:\n    x: int = 1\n",
         )
         .succeeded();
-    for (code, path, word) in [
-        (
-            "{'rows': [{'score': float('nan')}]}",
-            "rows[0].score",
-            "nan",
-        ),
-        ("[1, [2, float('inf')]]", "[1][1]", "inf"),
-        ("{'a': {'b': b'x'}}", "a.b", "bytes"),
-        ("{'a b': {1}}", "a b", "set"),
-        ("[frozenset()]", "[0]", "frozenset"),
-        ("{'k': {2: 'x'}}", "k", "key"),
-        ("[2**64]", "[0]", "int"),
-        ("[-2**63 - 1]", "[0]", "int"),
-        ("[10**5000]", "[0]", "int"),
-        ("['ok', '\\ud800']", "[1]", "surrogate"),
-        ("{'\\udfff': 1}", "", "surrogate"),
-        ("[1j]", "[0]", "complex"),
-        ("[Plain()]", "[0]", "Plain"),
-        ("[Colour.RED]", "[0]", "Colour"),
-        ("[Point()]", "[0]", "Point"),
-        ("[decimal.Decimal(1)]", "[0]", "Decimal"),
-        ("[fractions.Fraction(1, 2)]", "[0]", "Fraction"),
-        ("[datetime.date(2024, 1, 1)]", "[0]", "date"),
-        ("[range(3)]", "[0]", "range"),
-        ("[(i for i in ())]", "[0]", "generator"),
-        ("{'a': {}.keys()}", "a", "dict_keys"),
-        ("[memoryview(b'')]", "[0]", "memoryview"),
-        ("[array.array('i', [1])]", "[0]", "array"),
-        ("[len]", "[0]", "builtin_function_or_method"),
-        ("[types]", "[0]", "module"),
-        ("[int]", "[0]", "type"),
-        ("[...]", "[0]", "ellipsis"),
-        ("[NotImplemented]", "[0]", "NotImplementedType"),
-        ("[types.MappingProxyType({})]", "[0]", "mappingproxy"),
-    ] {
-        let outcome = session.cell(&format!("kept = 1\nreturn {code}"));
-        let error = outcome.failed(FailureKind::InvalidOutput);
-        let said = format!(
-            "{}\n{}",
-            error.message,
-            error.hint.as_deref().unwrap_or_default()
-        );
-        assert!(
-            said.contains(path),
-            "{code}: no path {path:?}: {outcome:#?}"
-        );
-        assert!(
-            said.to_lowercase().contains(&word.to_lowercase()),
-            "{code}: no {word:?}: {outcome:#?}"
-        );
-        assert_eq!(outcome.value, None, "{code}");
-        assert_eq!(
-            outcome.display.len(),
-            1,
-            "{code}: it is shown all the same: {outcome:#?}"
-        );
-        // As a last expression it is shown and the cell is ok.
-        let outcome = session.cell(code);
-        outcome.returned_nothing();
-        assert_eq!(outcome.display.len(), 1, "{code}: {outcome:#?}");
-    }
+    each(
+        [
+            (
+                "{'rows': [{'score': float('nan')}]}",
+                "rows[0].score",
+                "nan",
+            ),
+            ("[1, [2, float('inf')]]", "[1][1]", "inf"),
+            ("{'a': {'b': b'x'}}", "a.b", "bytes"),
+            ("{'a b': {1}}", "a b", "set"),
+            ("[frozenset()]", "[0]", "frozenset"),
+            ("{'k': {2: 'x'}}", "k", "key"),
+            ("[2**64]", "[0]", "int"),
+            ("[-2**63 - 1]", "[0]", "int"),
+            ("[10**5000]", "[0]", "int"),
+            ("['ok', '\\ud800']", "[1]", "surrogate"),
+            ("{'\\udfff': 1}", "", "surrogate"),
+            ("[1j]", "[0]", "complex"),
+            ("[Plain()]", "[0]", "Plain"),
+            ("[Colour.RED]", "[0]", "Colour"),
+            ("[Point()]", "[0]", "Point"),
+            ("[decimal.Decimal(1)]", "[0]", "Decimal"),
+            ("[fractions.Fraction(1, 2)]", "[0]", "Fraction"),
+            ("[datetime.date(2024, 1, 1)]", "[0]", "date"),
+            ("[range(3)]", "[0]", "range"),
+            ("[(i for i in ())]", "[0]", "generator"),
+            ("{'a': {}.keys()}", "a", "view"),
+            ("[memoryview(b'')]", "[0]", "memoryview"),
+            ("[array.array('i', [1])]", "[0]", "array"),
+            ("[len]", "[0]", "built-in function"),
+            ("[types]", "[0]", "module"),
+            ("[int]", "[0]", "class"),
+            ("[...]", "[0]", "ellipsis"),
+            ("[NotImplemented]", "[0]", "NotImplementedType"),
+            ("[types.MappingProxyType({})]", "[0]", "read-only view"),
+        ],
+        |(code, path, word)| {
+            let outcome = session.cell(&format!("kept = 1\nreturn {code}"));
+            let error = outcome.failed(FailureKind::InvalidOutput);
+            let said = format!(
+                "{}\n{}",
+                error.message,
+                error.hint.as_deref().unwrap_or_default()
+            );
+            assert!(
+                said.contains(path),
+                "{code}: no path {path:?}: {outcome:#?}"
+            );
+            assert!(
+                said.to_lowercase().contains(&word.to_lowercase()),
+                "{code}: no {word:?}: {outcome:#?}"
+            );
+            assert_eq!(outcome.value, None, "{code}");
+            assert_eq!(
+                outcome.display.len(),
+                1,
+                "{code}: it is shown all the same: {outcome:#?}"
+            );
+            // As a last expression it is shown and the cell is ok.
+            let outcome = session.cell(code);
+            outcome.returned_nothing();
+            assert_eq!(outcome.display.len(), 1, "{code}: {outcome:#?}");
+        },
+    );
     session.cell("kept").returned(json!(1));
 }
 
@@ -168,15 +174,18 @@ fn safe_integers_are_refused_beyond_what_a_double_holds() {
             9_007_199_254_740_991_i64,
             -9_007_199_254_740_991_i64
         ]));
-    for code in [
-        "return {'n': 2**53}",
-        "return {'n': -2**53}",
-        "return {'n': 2**63}",
-    ] {
-        let outcome = session.cell(code);
-        let error = outcome.failed(FailureKind::InvalidOutput);
-        assert!(error.message.contains('n'), "{outcome:#?}");
-    }
+    each(
+        [
+            "return {'n': 2**53}",
+            "return {'n': -2**53}",
+            "return {'n': 2**63}",
+        ],
+        |code| {
+            let outcome = session.cell(code);
+            let error = outcome.failed(FailureKind::InvalidOutput);
+            assert!(error.message.contains('n'), "{outcome:#?}");
+        },
+    );
     session
         .cell("return float(2**53)")
         .returned(json!(9_007_199_254_740_992.0));
@@ -191,18 +200,21 @@ fn the_value_budget_is_exact_and_cheap_to_hit() {
     session
         .cell("return 'x' * 998")
         .returned(Value::from("x".repeat(998)));
-    for code in [
-        "return 'x' * 999",
-        "return ['ab'] * 200",
-        "return {'k' * 1000: 1}",
-        "return [1.5] * 10**7",
-    ] {
-        let (took, outcome) = timed(|| session.cell(code));
-        let error = outcome.failed(FailureKind::OutputLimit);
-        assert!(error.message.contains("1000"), "{outcome:#?}");
-        assert_eq!(outcome.value, None);
-        assert!(took.as_secs() < 1, "{took:?} for {code}");
-    }
+    each(
+        [
+            "return 'x' * 999",
+            "return ['ab'] * 200",
+            "return {'k' * 1000: 1}",
+            "return [1.5] * 10**7",
+        ],
+        |code| {
+            let (took, outcome) = timed(|| session.cell(code));
+            let error = outcome.failed(FailureKind::OutputLimit);
+            assert!(error.message.contains("1000"), "{outcome:#?}");
+            assert_eq!(outcome.value, None);
+            assert!(took.as_secs() < 1, "{took:?} for {code}");
+        },
+    );
     // What the budget cuts short is not looked at further: the NaN beyond it is never seen.
     session
         .cell("return ['x' * 2000, float('nan')]")

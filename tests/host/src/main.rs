@@ -1,16 +1,10 @@
-//! Prints the version of the libpython that this program has loaded.
+//! A host in a package of its own: runs one cell and prints its outcome.
 
-use std::ffi::{CStr, c_char};
+use warmcell::{Language, Session};
 
-// Links the library, and libpython with it.
-use warmcell as _;
-
-unsafe extern "C" {
-    safe fn Py_GetVersion() -> *const c_char;
-}
-
-fn main() {
-    // SAFETY: it is a static text that ends with a zero byte.
-    let version = unsafe { CStr::from_ptr(Py_GetVersion()) };
-    println!("{}", version.to_string_lossy());
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let session = Session::builder(Language::Python).open_blocking()?;
+    let outcome = session.run("1 + 1".into())?.wait();
+    println!("{}", serde_json::to_string(&outcome)?);
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use warmcell::{FailureKind, Language, Session};
 
-use crate::support::{Cells, Judge, in_own_process, ms, turn};
+use crate::support::{Cells, Judge, each, in_own_process, ms, turn};
 
 /// A forked child ran the engine's loop for ever; it has to end with its cell.
 #[test]
@@ -14,24 +14,27 @@ fn a_forked_child_that_falls_out_of_its_cell_ends() {
         session
             .cell("import asyncio, os, sys, time\nx = 1\ndef status(pid): return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])")
             .succeeded();
-        for (child, status) in [
-            ("x = 2", 0),
-            ("print('in the child')", 0),
-            ("raise ValueError('in the child')", 1),
-            ("sys.exit(5)", 5),
-            ("sys.exit()", 0),
-            ("os._exit(7)", 7),
-            ("return 'a value'", 0),
-            ("time.sleep(0.05)", 0),
-        ] {
-            let outcome = session.cell_within(
+        each(
+            [
+                ("x = 2", 0),
+                ("print('in the child')", 0),
+                ("raise ValueError('in the child')", 1),
+                ("sys.exit(5)", 5),
+                ("sys.exit()", 0),
+                ("os._exit(7)", 7),
+                ("return 'a value'", 0),
+                ("time.sleep(0.05)", 0),
+            ],
+            |(child, status)| {
+                let outcome = session.cell_within(
                 ms(10_000),
                 &format!(
                     "pid = os.fork()\nif pid == 0:\n    {child}\nelse:\n    return [status(pid), x]"
                 ),
             );
-            outcome.returned(json!([status, 1])).printed("");
-        }
+                outcome.returned(json!([status, 1])).printed("");
+            },
+        );
         session
             .cell_within(
                 ms(10_000),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use warmcell::FailureKind;
 
-use crate::support::{Cells, Judge, eventually, in_own_process, ms, turn};
+use crate::support::{Cells, Judge, each, eventually, in_own_process, ms, turn};
 
 /// Importing a module, or a cell's `signal.signal`, stole SIGINT from the host: PyO3/pyo3#2576.
 #[test]
@@ -33,34 +33,40 @@ fn dispositions_are_the_hosts_before_and_after_everything() {
             private.len() == 1 && private[0] >= libc::SIGRTMIN(),
             "start changes one real-time signal, and not {private:?}"
         );
-        for code in [
-            "import signal, asyncio, subprocess, multiprocessing, threading, time, faulthandler",
-            "signal.signal(signal.SIGINT, lambda *a: None)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGCHLD, signal.SIG_DFL);",
-            "signal.signal(signal.SIGUSR2, signal.default_int_handler);",
-            "import os\nfor n in signal.valid_signals():\n    try: signal.signal(n, lambda *a: None)\n    except (OSError, ValueError): pass",
-            "signal.siginterrupt(signal.SIGTERM, True); signal.signal(signal.SIGPIPE, signal.SIG_DFL);",
-            "await asyncio.sleep(0)\nasyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, print)",
-            "asyncio.run(asyncio.sleep(0))",
-            "subprocess.run(['true'])\nmultiprocessing.get_context('spawn');",
-            "faulthandler.enable(open(os.devnull, 'w')); faulthandler.register(signal.SIGUSR1, open(os.devnull, 'w'));",
-        ] {
-            session.cell(code).succeeded();
-            assert_eq!(changed(&before, &dispositions()), private, "after {code}");
-        }
-        for code in [
-            "while True: pass",
-            "time.sleep(100)",
-            "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
-        ] {
-            session
-                .cell_within(ms(50), code)
-                .failed(FailureKind::Timeout);
-            assert_eq!(
-                changed(&before, &dispositions()),
-                private,
-                "after the timeout of {code}"
-            );
-        }
+        each(
+            [
+                "import signal, asyncio, subprocess, multiprocessing, threading, time, faulthandler",
+                "signal.signal(signal.SIGINT, lambda *a: None)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGCHLD, signal.SIG_DFL);",
+                "signal.signal(signal.SIGUSR2, signal.default_int_handler);",
+                "import os\nfor n in signal.valid_signals():\n    try: signal.signal(n, lambda *a: None)\n    except (OSError, ValueError): pass",
+                "signal.siginterrupt(signal.SIGTERM, True); signal.signal(signal.SIGPIPE, signal.SIG_DFL);",
+                "await asyncio.sleep(0)\nasyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, print)",
+                "asyncio.run(asyncio.sleep(0))",
+                "subprocess.run(['true'])\nmultiprocessing.get_context('spawn');",
+                "faulthandler.enable(open(os.devnull, 'w')); faulthandler.register(signal.SIGUSR1, open(os.devnull, 'w'));",
+            ],
+            |code| {
+                session.cell(code).succeeded();
+                assert_eq!(changed(&before, &dispositions()), private, "after {code}");
+            },
+        );
+        each(
+            [
+                "while True: pass",
+                "time.sleep(100)",
+                "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
+            ],
+            |code| {
+                session
+                    .cell_within(ms(50), code)
+                    .failed(FailureKind::Timeout);
+                assert_eq!(
+                    changed(&before, &dispositions()),
+                    private,
+                    "after the timeout of {code}"
+                );
+            },
+        );
         session
             .cell("signal.signal(signal.SIGINT, signal.SIG_IGN)\n1 / 0")
             .raised("ZeroDivisionError");
@@ -202,6 +208,8 @@ fn dispositions() -> BTreeMap<i32, Disposition> {
         .collect()
 }
 
+const SA_RESTORER: i32 = 0x0400_0000;
+
 /// `None` for the two that the C library keeps for itself.
 fn current(signal: i32) -> Option<Disposition> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
@@ -213,11 +221,13 @@ fn current(signal: i32) -> Option<Disposition> {
         }
         action.assume_init()
     };
+    // The C library's own mark on every disposition that was ever set, be it to what it was.
+    let flags = action.sa_flags & !SA_RESTORER;
     // SAFETY: the set was filled in by the C library.
     let blocked = |other: &i32| unsafe { libc::sigismember(&action.sa_mask, *other) == 1 };
     Some((
         action.sa_sigaction,
-        action.sa_flags,
+        flags,
         (1..=64).filter(blocked).collect(),
     ))
 }

@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde_json::json;
 use warmcell::{FailureKind, Language, Limits, Session, SessionState};
 
-use crate::support::{Alone, Cells, Judge, Opened, Turn, settle_within, test_name, timed, turn};
+use crate::support::{
+    Alone, Cells, Judge, Opened, Turn, each, settle_within, test_name, timed, turn,
+};
 
 const TABLE: &str = include_str!("../../hostile/python.toml");
 
@@ -59,16 +61,14 @@ fn one_session_survives_every_hostile_cell() {
             let turn = turn();
             let session = open(&turn);
             let mut elsewhere = 0;
-            for hostile in table() {
-                match &hostile.needs_worker {
-                    Some(reason) => {
-                        println!("{} is not run in process: {reason}", hostile.name);
-                        elsewhere += 1;
-                    }
-                    None if hostile.leaves_traces => {}
-                    None => hostile.strikes(&session),
+            each(table(), |hostile| match &hostile.needs_worker {
+                Some(reason) => {
+                    println!("{} is not run in process: {reason}", hostile.name);
+                    elsewhere += 1;
                 }
-            }
+                None if hostile.leaves_traces => {}
+                None => hostile.strikes(&session),
+            });
             println!("{elsewhere} cells need a worker");
         });
 }

@@ -158,13 +158,13 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// How long the process lived on after it had printed this line.
+    /// How long the process lived on after it had printed this.
     #[track_caller]
     pub(crate) fn after(&self, line: &str) -> Duration {
         let (printed, _) = self
             .lines
             .iter()
-            .find(|(_, text)| text == line)
+            .find(|(_, text)| text.ends_with(line))
             .unwrap_or_else(|| panic!("no line {line:?} in:\n{}", self.text()));
         self.at - *printed
     }
@@ -179,47 +179,68 @@ impl Ended {
     }
 }
 
-/// Reads what the child prints until it ends; one that takes too long is killed with all its group.
-fn follow(mut child: Child, output: PipeReader, bound: Duration) -> Ended {
+/// What a child's end and its output tell the parent.
+enum News {
+    Line(Instant, String),
+    Exit(Instant, ExitStatus),
+}
+
+/// Follows the child to its end; one that takes too long is killed with all its group.
+fn follow(child: Child, output: PipeReader, bound: Duration) -> Ended {
     let group = child.id();
     let deadline = Instant::now() + bound;
-    let lines = read_lines(output);
-    let mut printed = Vec::new();
-    loop {
-        match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(line) => printed.push(line),
-            Err(RecvTimeoutError::Disconnected) => break,
+    let news = gather(child, output);
+    let (mut lines, mut killed) = (Vec::new(), false);
+    let (at, status) = loop {
+        match news.recv_timeout(left(deadline, killed)) {
+            Ok(News::Line(at, line)) => lines.push((at, line)),
+            Ok(News::Exit(at, status)) => break (at, status),
             Err(RecvTimeoutError::Timeout) => {
-                printed.push((Instant::now(), format!("[killed: over {bound:?}]")));
+                assert!(!killed, "the child was killed, and yet it does not end");
+                lines.push((Instant::now(), format!("[killed: over {bound:?}]")));
                 kill_group(group);
-                break;
+                killed = true;
             }
+            Err(RecvTimeoutError::Disconnected) => unreachable!("its end comes first"),
         }
-    }
-    let at = Instant::now();
-    let status = child.wait().expect("the child's status");
+    };
     let left_behind = members(group);
     kill_group(group);
+    lines.extend(news.iter().filter_map(|news| match news {
+        News::Line(at, line) => Some((at, line)),
+        _ => None,
+    }));
     Ended {
         status,
-        lines: printed,
+        lines,
         at,
         left_behind,
     }
 }
 
-fn read_lines(output: PipeReader) -> Receiver<(Instant, String)> {
-    let (sender, lines) = mpsc::channel();
+/// A killed process has a few seconds to be gone.
+fn left(deadline: Instant, killed: bool) -> Duration {
+    if killed {
+        return Duration::from_secs(10);
+    }
+    deadline.saturating_duration_since(Instant::now())
+}
+
+/// Two threads wait for the child's lines and for its end; both end with it and what it left behind.
+fn gather(mut child: Child, output: PipeReader) -> Receiver<News> {
+    let (sender, news) = mpsc::channel();
+    let lines = sender.clone();
     thread::spawn(move || {
-        for line in BufReader::new(output).split(b'\n') {
-            let Ok(line) = line else { return };
+        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
             let text = String::from_utf8_lossy(&line).into_owned();
-            if sender.send((Instant::now(), text)).is_err() {
-                return;
-            }
+            let _ = lines.send(News::Line(Instant::now(), text));
         }
     });
-    lines
+    thread::spawn(move || {
+        let status = child.wait().expect("the child's status");
+        let _ = sender.send(News::Exit(Instant::now(), status));
+    });
+    news
 }
 
 /// The living processes of a group, each with its command line.
