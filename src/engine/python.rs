@@ -8,6 +8,7 @@ mod audit;
 mod children;
 mod compile;
 mod cpython;
+mod display;
 mod facts;
 mod failure;
 mod guard;

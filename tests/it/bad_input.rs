@@ -254,7 +254,7 @@ fn source_that_does_not_compile_runs_nothing() {
                 "{code}: {outcome:#?}"
             );
             assert!(
-                !error.message.is_empty() && !error.message.contains("__"),
+                !error.message.is_empty() && !error.message.contains("__cell"),
                 "{code}: {outcome:#?}"
             );
             session.cell("'ran' in globals()").returned(json!(false));

@@ -38,14 +38,47 @@ pub(super) fn note_start() {
     STARTED.store(ticks, Ordering::Relaxed);
 }
 
+/// What was found when the cell's end began, with when it started: a child that dies leaves its own to the system's first
+/// process, where nobody could tell whose they were. Locked to add to it and to take it.
+static NOTED: Mutex<Vec<Process>> = Mutex::new(Vec::new());
+
+/// A process, told from a later one of the same id by when it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Process {
+    id: i32,
+    started: u64,
+}
+
+/// Notes what the running cell started, before anything is done to it.
+pub(super) fn note_those_of_the_cell() {
+    let found = find();
+    *NOTED.lock().unwrap_or_else(PoisonError::into_inner) = found;
+}
+
 /// Kills what the running cell started, and what that started.
 pub(super) fn kill_those_of_the_cell() {
+    let mut victims = find();
+    victims.extend(NOTED.lock().unwrap_or_else(PoisonError::into_inner).iter());
+    for victim in victims {
+        if start_of(victim.id) == Some(victim.started) {
+            // SAFETY: a signal to a process that was a descendant of ours a moment ago.
+            unsafe { libc::kill(victim.id, libc::SIGKILL) };
+        }
+    }
+}
+
+/// The cell has ended.
+pub(super) fn forget() {
+    NOTED.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
+fn find() -> Vec<Process> {
     let started = STARTED.load(Ordering::Relaxed);
     let threads = THREADS
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .clone();
-    let mut victims: Vec<i32> = threads
+    let children: Vec<i32> = threads
         .iter()
         .filter_map(|thread| fs::read_to_string(format!("/proc/self/task/{thread}/children")).ok())
         .flat_map(|children| {
@@ -56,15 +89,17 @@ pub(super) fn kill_those_of_the_cell() {
         })
         .filter(|child| start_of(*child).is_some_and(|ticks| ticks >= started))
         .collect();
-    if victims.is_empty() {
-        return;
+    if children.is_empty() {
+        return Vec::new();
     }
-    victims.extend(descendants(&victims));
-    for victim in victims {
-        // SAFETY: a signal to a process that was a descendant of ours a moment ago; children of ours keep their id until
-        // the program waits for them.
-        unsafe { libc::kill(victim, libc::SIGKILL) };
-    }
+    let all = descendants(&children).into_iter().chain(children);
+    all.filter_map(|id| {
+        Some(Process {
+            id,
+            started: start_of(id)?,
+        })
+    })
+    .collect()
 }
 
 fn descendants(of: &[i32]) -> Vec<i32> {

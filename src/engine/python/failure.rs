@@ -3,7 +3,7 @@
 //! All of it runs inside the cell's deadline, since an exception's `__str__` is code of the program's. Whatever goes wrong
 //! on the way, the class's name is left.
 
-use pyo3::exceptions::{PyMemoryError, PyModuleNotFoundError, PySystemExit};
+use pyo3::exceptions::{PyMemoryError, PyModuleNotFoundError, PySyntaxError, PySystemExit};
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString};
 
@@ -75,6 +75,12 @@ impl Reporter {
         let value = error.value(py).as_any();
         attach_traceback(py, error);
         let mut failure = Failure::new(kind(py, error, origin), message(value));
+        if origin.from_compiler && error.is_instance_of::<PySyntaxError>(py) {
+            // Without the place, which stands in fields of its own.
+            failure.message = value
+                .getattr("msg")
+                .map_or(failure.message, |text| message(&text));
+        }
         failure.name = Some(cpython::type_name(value));
         if let Ok((traceback, line, column)) = self.report(py, value, origin) {
             failure.traceback = Some(cut(traceback, TRACEBACK_BYTES));

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyModule, PyString};
 
 use super::compile::Compiler;
+use super::display::Displayer;
 use super::failure::{Environment, Reporter};
 use super::locate::{Located, locate};
 use super::streams::Streams;
@@ -24,6 +25,7 @@ pub(super) struct Interpreter {
     pub(super) located: Located,
     pub(super) compiler: Compiler,
     pub(super) reporter: Reporter,
+    pub(super) displayer: Displayer,
     pub(super) streams: Streams,
     /// What the interpreter held when it was ready, in bytes.
     pub(super) baseline_memory: i64,
@@ -79,6 +81,7 @@ impl Interpreter {
         let streams = Streams::new(py)?;
         let compiler = Compiler::new(py)?;
         let reporter = Reporter::load(py)?;
+        let displayer = Displayer::load(py)?;
         let baseline = helper::load(py, "baseline", include_str!("baseline.py"))?;
         let linecache = py
             .import("linecache")?
@@ -90,6 +93,7 @@ impl Interpreter {
             located,
             compiler,
             reporter,
+            displayer,
             streams,
             baseline_memory: memory::used(),
             executable,

@@ -30,7 +30,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use pyo3::{PyErr, ffi};
 
-use super::{children, cpython, tasks};
+use super::tasks::{self, Runs};
+use super::{children, cpython};
 use crate::engine::Interrupter;
 
 /// How long a cell may clean up after it was interrupted.
@@ -139,6 +140,11 @@ pub(super) fn was_heard(epoch: u64) -> bool {
     HEARD.load(Ordering::Relaxed) == epoch
 }
 
+/// The class that the interrupt raises.
+pub(super) fn exception(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
+    SETUP.get().map(|setup| setup.exception.bind(py).clone())
+}
+
 /// Whether `error` is the interrupt's own exception.
 pub(super) fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
     SETUP
@@ -207,18 +213,24 @@ fn next_step(py: Python<'_>) -> Step {
     if epoch == 0 || STOP.load(Ordering::SeqCst) != epoch {
         return Step::Nothing;
     }
-    if HEARD.swap(epoch, Ordering::Relaxed) != epoch {
+    let is_first = HEARD.swap(epoch, Ordering::Relaxed) != epoch;
+    if is_first {
         HEARD_AT.store(now(), Ordering::Relaxed);
-        if tasks::cancel_instead(py) {
-            return Step::Nothing;
-        }
-        RAISED.store(epoch, Ordering::Relaxed);
-        return Step::Raise;
     }
     let since = Duration::from_nanos(now().saturating_sub(HEARD_AT.load(Ordering::Relaxed)));
     if since >= WINDOW {
-        Step::RaiseAndTrace
-    } else if since >= CANCEL_WINDOW && RAISED.swap(epoch, Ordering::Relaxed) != epoch {
+        return Step::RaiseAndTrace;
+    }
+    let may_raise = RAISED.load(Ordering::Relaxed) != epoch && (is_first || since >= CANCEL_WINDOW);
+    if !may_raise {
+        return Step::Nothing;
+    }
+    let raises = match tasks::cancel_instead(py) {
+        Runs::Own => true,
+        Runs::OtherTask => !is_first,
+        Runs::Loop => false,
+    };
+    if raises && RAISED.swap(epoch, Ordering::Relaxed) != epoch {
         Step::Raise
     } else {
         Step::Nothing
@@ -295,7 +307,9 @@ impl Interrupter for PythonInterrupter {
             // The runtime's own work around the cell, which is short.
             return Duration::from_millis(1);
         }
-        STOP.store(epoch, Ordering::SeqCst);
+        if STOP.swap(epoch, Ordering::SeqCst) != epoch {
+            children::note_those_of_the_cell();
+        }
         self.signal();
         let heard = HEARD.load(Ordering::Relaxed) == epoch;
         let since = heard

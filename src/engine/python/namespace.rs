@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyList, PyModule, PyString};
 
 use super::compile::{Compiled, Ending, Returned, take_flagged};
-use super::failure::{self, Origin};
+use super::failure::Origin;
 use super::interpreter::Interpreter;
 use super::memory::Budget;
 use super::surroundings::Surroundings;
@@ -24,9 +24,6 @@ const CACHED_CELLS: usize = 256;
 
 /// How many cells without functions keep their lines, for tracebacks that are formatted late.
 const REMEMBERED_CELLS: usize = 64;
-
-/// Longest text that stands in for a value which is not JSON, in bytes.
-const SHOWN_BYTES: usize = 64 << 10;
 
 /// One session of the interpreter.
 pub(super) struct PythonSession {
@@ -123,10 +120,16 @@ impl PythonSession {
                     .map(|text| without_last_line(&text));
             }
             children::kill_those_of_the_cell();
+            children::forget();
             self.repair_loop(py);
         }
         self.leave(py);
-        completion.notice = self.notice.take();
+        if let Some(first) = self.notice.take() {
+            completion.notice = Some(match completion.notice {
+                Some(notice) => format!("{first}; {notice}"),
+                None => first,
+            });
+        }
         completion
     }
 
@@ -325,13 +328,12 @@ impl PythonSession {
             Refusal::NotJson { hint, .. } => (FailureKind::InvalidOutput, hint.clone()),
             Refusal::Interrupted(_) => (FailureKind::Internal, None),
         };
-        let shown = match kind {
-            FailureKind::OutputLimit => inspect::preview(value),
-            _ => shown(value)?,
-        };
-        self.opening.sink.display(Display::text(shown));
+        let notice = self.show(value, kind)?;
         if !promised && kind == FailureKind::InvalidOutput {
-            return Ok(Completion::default());
+            return Ok(Completion {
+                notice,
+                ..Completion::default()
+            });
         }
         let failure = Failure {
             hint,
@@ -339,8 +341,26 @@ impl PythonSession {
         };
         Ok(Completion {
             failure: Some(failure),
+            notice,
             ..Completion::default()
         })
+    }
+
+    /// Shows a value that is not handed over: one that is too large by its beginning alone.
+    fn show(&self, value: &Bound<'_, PyAny>, kind: FailureKind) -> Result<Option<String>, Stumble> {
+        if kind == FailureKind::OutputLimit {
+            self.opening
+                .sink
+                .display(Display::text(inspect::preview(value)));
+            return Ok(None);
+        }
+        let shown = self
+            .interpreter
+            .displayer
+            .show(value)
+            .map_err(Stumble::Running)?;
+        self.opening.sink.display(shown.display);
+        Ok(shown.notice)
     }
 
     /// A stopped cell's task that goes on all the same is closed while the interrupt still holds it: left alone, its code
@@ -473,24 +493,6 @@ fn run_parts<'py>(
         value = Some(cpython::evaluate(code.bind(py).as_any(), globals)?);
     }
     Ok(value.unwrap_or_else(|| py.None().into_bound(py)))
-}
-
-/// How a value that is not JSON looks: its `repr`, which is code of the program's.
-fn shown(value: &Bound<'_, PyAny>) -> Result<String, Stumble> {
-    match value.repr() {
-        Ok(text) => Ok(failure::cut(
-            text.to_string_lossy().into_owned(),
-            SHOWN_BYTES,
-        )),
-        Err(error) if interrupt::is_interrupt(value.py(), &error) => Err(Stumble::Running(error)),
-        Err(error) => {
-            let raised = cpython::type_name(error.value(value.py()).as_any());
-            Ok(format!(
-                "<{} object, whose `__repr__` raised {raised}>",
-                cpython::type_name(value)
-            ))
-        }
-    }
 }
 
 /// A child that the program forked has come to the end of the cell: it ends, as a script would.

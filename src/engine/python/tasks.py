@@ -54,14 +54,21 @@ def wind_up(loop, task):
 
 
 def cancel_instead():
-    """Cancels the cell's task, unless it is the one that runs. Returns whether that was done."""
+    """Cancels the cell's task where raising would hit something else.
+
+    Returns who runs: `own` is the cell's code, and nothing was done; `other` is another task; `loop` is the loop itself,
+    which may have taken a callback off its list that would be lost if it were interrupted.
+    """
     if driving is None:
-        return False
+        return "own"
     loop, task = driving
-    if not loop.is_running() or asyncio.current_task(loop) is task:
-        return False
+    if not loop.is_running():
+        return "own"
+    running = asyncio.current_task(loop)
+    if running is task:
+        return "own"
     loop.call_soon_threadsafe(task.cancel)
-    return True
+    return "loop" if running is None else "other"
 
 
 def repair(loop):
@@ -70,12 +77,18 @@ def repair(loop):
     asyncio._set_running_loop(None)
     loop._thread_id = None
     loop._stopping = False
+    stop = asyncio.base_events._run_until_complete_cb
+    for handle in loop._ready:
+        if handle._callback is stop:
+            handle.cancel()
     if driving is not None:
         _, task = driving
         driving = None
+        task.remove_done_callback(stop)
         if not task.done():
+            # Its code was closed; nothing may ever step it again, so nobody should wait for it either.
             task._log_destroy_pending = False
-            task.cancel()
+            asyncio.tasks._unregister_task(task)
 
 
 def close(coroutine):

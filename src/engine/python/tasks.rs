@@ -87,15 +87,28 @@ impl Tasks {
     }
 }
 
-/// Asks the cell's own task to end where raising would hit the loop or a task of another cell. Returns whether that was
-/// done.
-pub(super) fn cancel_instead(py: Python<'_>) -> bool {
-    let Some(function) = CANCEL_INSTEAD.get() else {
-        return false;
-    };
-    function
-        .bind(py)
-        .call0()
-        .and_then(|done| done.is_truthy())
-        .unwrap_or(false)
+/// Whose code an interrupt meets on the interpreter's thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Runs {
+    /// The cell's own: raising stops it.
+    Own,
+    /// A task of an earlier cell.
+    OtherTask,
+    /// The event loop.
+    Loop,
+}
+
+/// Cancels the cell's own task where raising would hit the loop or a task of another cell.
+pub(super) fn cancel_instead(py: Python<'_>) -> Runs {
+    let answer = CANCEL_INSTEAD
+        .get()
+        .and_then(|function| function.bind(py).call0().ok());
+    match answer
+        .and_then(|answer| answer.extract::<String>().ok())
+        .as_deref()
+    {
+        Some("other") => Runs::OtherTask,
+        Some("loop") => Runs::Loop,
+        _ => Runs::Own,
+    }
 }
