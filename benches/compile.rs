@@ -15,7 +15,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use warmcell::internals::Bench;
+use warmcell::internals::CellCompiler;
 
 const FUNCTION: &str = r#"def f{n}(a, b=2, *args):
     """doc"""
@@ -87,7 +87,7 @@ fn texts() -> Vec<Text> {
 fn compile(criterion: &mut Criterion) {
     Python::initialize();
     Python::attach(|py| {
-        let bench = Bench::new(py).expect("the compiler starts");
+        let bench = CellCompiler::new(py).expect("the compiler starts");
         let name = PyString::new(py, "<cell 1>");
         let mut group = criterion.benchmark_group("compile");
         for Text {

@@ -38,6 +38,10 @@ mod placement;
 mod runtime;
 mod session;
 
+#[cfg(feature = "python")]
+#[doc(hidden)]
+pub use engine::python::internals;
+
 pub use cell::Cell;
 pub use engine::{Integers, Variable};
 pub use facts::{ArmedLimit, EngineFacts};

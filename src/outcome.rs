@@ -208,12 +208,6 @@ impl Failure {
             hint: None,
         }
     }
-
-    /// The same failure with a hint what to do.
-    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
 }
 
 /// The kinds of failure, the same in every language and placement.

@@ -14,6 +14,7 @@ mod failure;
 mod guard;
 mod helper;
 mod inspect;
+pub mod internals;
 mod interpreter;
 mod interrupt;
 mod locate;

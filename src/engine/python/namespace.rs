@@ -403,10 +403,9 @@ impl PythonSession {
         }
     }
 
-    /// Turns the code cache off, for benches that compare.
-    #[doc(hidden)]
-    pub(super) fn without_cache(&mut self) {
-        self.cache = None;
+    /// Turns the code cache on or off; benches compare.
+    pub(super) fn keep_compiled(&mut self, cached: bool) {
+        self.cache = cached.then(HashMap::new);
     }
 }
 
