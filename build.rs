@@ -6,21 +6,14 @@
 //! goes to them as the metadata `libdir`, and the build script of a host program does the last step:
 //!
 //! ```no_run
-//! fn main() {
-//!     if let Ok(libdir) = std::env::var("DEP_WARMCELL_LIBDIR") {
-//!         println!("cargo::rustc-link-arg=-Wl,-rpath,{libdir}");
-//!     }
+//! if let Ok(libdir) = std::env::var("DEP_WARMCELL_LIBDIR") {
+//!     println!("cargo::rustc-link-arg=-Wl,-rpath,{libdir}");
 //! }
 //! ```
 //!
 //! What was found is baked into the crate too; `engine::python::version` compares it with what a process really loaded.
 //! Without the feature `python` nothing here runs and no Python is needed. When there is no interpreter at all, the build
 //! script of pyo3-ffi fails first, by Cargo's order, and its own message stands.
-
-#![expect(
-    clippy::print_stdout,
-    reason = "a build script speaks to cargo on its standard output"
-)]
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -134,6 +127,10 @@ print(sysconfig.get_config_var('MULTIARCH') or '')
         println!("cargo::metadata=libdir={libdir}");
         println!("cargo::rustc-env=WARMCELL_PYTHON_LIBDIR={libdir}");
         println!(
+            "cargo::rustc-env=WARMCELL_PYTHON_PREFIX={}",
+            interpreter.prefix.display()
+        );
+        println!(
             "cargo::rustc-env=WARMCELL_PYTHON_VERSION={}",
             interpreter.version
         );
@@ -210,8 +207,8 @@ print(sysconfig.get_config_var('MULTIARCH') or '')
     fn how_to_get_one(minor: u8, version: &str) -> String {
         format!(
             "hint: install the library, or choose another interpreter with PYO3_PYTHON=/path/to/python3.N:\n\
-             \x20 Debian, Ubuntu:  apt install libpython3.{minor}-dev\n\
-             \x20 Fedora:          dnf install python3-devel (of a second Python: python3.{minor}-devel)\n\
+             \x20 Debian, Ubuntu:  apt install libpython3.{minor}-dev, then PYO3_PYTHON=/usr/bin/python3.{minor}\n\
+             \x20 Fedora:          dnf install python3.{minor}-devel (of the system's own Python: python3-devel)\n\
              \x20 pyenv:           PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install --force {version}\n\
              \x20 uv:              uv python install 3.{minor}, then PYO3_PYTHON=$(uv python find --managed-python 3.{minor})\n\
              \x20 conda:           conda create -n embed python=3.{minor}, then PYO3_PYTHON=<the environment>/bin/python"

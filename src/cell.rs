@@ -56,6 +56,16 @@ impl Cell {
         self.events = Some(sender);
         (self, events)
     }
+
+    /// Streams every event: once `capacity` events (at least one) wait for the reader, the cell that prints waits as well.
+    ///
+    /// It goes on when the reader has caught up or dropped its end, or when the cell is stopped; its deadline holds
+    /// meanwhile. For readers that pass everything on, such as a command whose output goes into a pipe.
+    pub fn with_paced_events(mut self, capacity: usize) -> (Self, Events) {
+        let (sender, events) = crate::output::paced_stream(capacity);
+        self.events = Some(sender);
+        (self, events)
+    }
 }
 
 impl From<&str> for Cell {

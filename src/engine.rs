@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::facts::EngineFacts;
 use crate::limits::Limits;
 use crate::outcome::{Failure, Json};
 use crate::output::Sink;
@@ -71,6 +72,19 @@ pub(crate) fn launch(builder: &SessionBuilder) -> Result<Launch, RuntimeError> {
     match builder.language {
         #[cfg(feature = "python")]
         runtime::Language::Python => Ok(python::launch(builder)),
+        #[cfg(not(feature = "python"))]
+        runtime::Language::Python => Err(RuntimeError::NotBuilt {
+            engine: "Python",
+            feature: "python",
+        }),
+    }
+}
+
+/// What a session's engine would run on; nothing is started.
+pub(crate) fn facts(builder: &SessionBuilder) -> Result<EngineFacts, RuntimeError> {
+    match builder.language {
+        #[cfg(feature = "python")]
+        runtime::Language::Python => python::facts(builder),
         #[cfg(not(feature = "python"))]
         runtime::Language::Python => Err(RuntimeError::NotBuilt {
             engine: "Python",

@@ -21,6 +21,7 @@
 //! - [`Session`], made by [`SessionBuilder`], runs a [`Cell`] as an [`Execution`] and hands back an [`Outcome`].
 //! - [`CodeRuntime`] is the contract in two verbs, for hosts that want no more.
 //! - [`Limits`] are a session's budgets; [`Placement`] says where its engine runs.
+//! - [`EngineFacts`] says what a session would run on, before one is opened.
 //! - [`Event`] and [`Events`] are a cell's output while it runs.
 //!
 //! Futures need no runtime: they work on any executor, and [`Execution::wait`] needs none at all.
@@ -29,6 +30,7 @@
 
 mod cell;
 mod engine;
+mod facts;
 mod limits;
 mod outcome;
 mod output;
@@ -38,6 +40,7 @@ mod session;
 
 pub use cell::Cell;
 pub use engine::{Integers, Variable};
+pub use facts::{ArmedLimit, EngineFacts};
 pub use limits::Limits;
 pub use outcome::{
     Background, Cut, Display, Failure, FailureKind, InvalidJson, Json, Outcome, SessionState,

@@ -5,12 +5,13 @@
 
 mod events;
 mod ledger;
+mod pace;
 mod transcript;
 
 use crate::outcome::Display;
 
 pub use events::{Event, Events};
-pub(crate) use events::{EventSender, event_stream};
+pub(crate) use events::{EventSender, event_stream, paced_stream};
 pub(crate) use transcript::Transcript;
 
 /// One of the two streams a cell prints to.
@@ -31,7 +32,8 @@ pub(crate) enum Origin {
     Background,
 }
 
-/// Where an engine's output goes. Called from the engine's thread and from threads of the program; never blocks.
+/// Where an engine's output goes. Called from the engine's thread and from threads of the program; blocks only where the
+/// reader of a cell's events asked for it, and never longer than the cell may run.
 pub(crate) trait Sink: Send + Sync {
     /// Takes bytes as the program wrote them: UTF-8 mostly, cut anywhere.
     fn write(&self, stream: Stream, origin: Origin, bytes: &[u8]);

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Integers;
+use crate::engine::{self, Integers};
+use crate::facts::EngineFacts;
 use crate::limits::Limits;
 use crate::outcome::Outcome;
 use crate::placement::Placement;
@@ -90,6 +91,9 @@ pub enum Language {
 }
 
 impl Language {
+    /// Every language this version knows, whether it was built in or not.
+    pub const ALL: &'static [Self] = &[Self::Python];
+
     /// The language as the wire names it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -175,6 +179,15 @@ impl SessionBuilder {
     pub fn integers(mut self, integers: Integers) -> Self {
         self.integers = integers;
         self
+    }
+
+    /// What a session opened like this would run on. Nothing is started.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError`] when the engine was not built in, or the interpreter that was asked for cannot be used.
+    pub fn facts(&self) -> Result<EngineFacts, RuntimeError> {
+        engine::facts(self)
     }
 
     /// Opens the session; the first one of a language starts its interpreter (about 20 ms for Python).

@@ -59,7 +59,10 @@ struct Fence<'line> {
 impl<'line> Fence<'line> {
     fn of(line: &'line str) -> Option<Self> {
         let line = line.trim();
-        let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+        let mark = line
+            .chars()
+            .next()
+            .filter(|mark| matches!(mark, '`' | '~'))?;
         let info = line.trim_start_matches(mark);
         let length = line.len() - info.len();
         (length >= 3 && !info.contains(mark)).then_some(Self {
@@ -84,7 +87,15 @@ mod tests {
 
     #[test]
     fn white_space_is_blank_and_a_comment_is_not() {
-        for blank in ["", " ", "  \n\t", "\r\n", "\u{a0}\u{2028}", "\u{feff}", "\u{feff}\n"] {
+        for blank in [
+            "",
+            " ",
+            "  \n\t",
+            "\r\n",
+            "\u{a0}\u{2028}",
+            "\u{feff}",
+            "\u{feff}\n",
+        ] {
             assert!(is_blank(blank), "{blank:?}");
         }
         for code in ["x", "\n\n  x", "# nothing", "0", "\\"] {

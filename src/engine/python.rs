@@ -8,7 +8,9 @@ mod audit;
 mod children;
 mod compile;
 mod cpython;
+mod facts;
 mod failure;
+mod guard;
 mod helper;
 mod inspect;
 mod interpreter;
@@ -16,7 +18,6 @@ mod interrupt;
 mod locate;
 mod memory;
 mod namespace;
-mod signals;
 mod streams;
 mod surroundings;
 mod tasks;
@@ -27,8 +28,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-
-
+pub(super) use self::facts::facts;
 use self::interpreter::Interpreter;
 use self::interrupt::PythonInterrupter;
 use self::namespace::PythonSession;
@@ -62,11 +62,22 @@ impl Python {
         asked: Option<PathBuf>,
         cwd: Option<PathBuf>,
     ) -> Result<(Box<dyn Language>, Arc<dyn Interrupter>), EngineError> {
-        let cwd = cwd.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
+        let cwd = cwd
+            .or_else(|| std::env::current_dir().ok())
+            .unwrap_or_else(|| PathBuf::from("/"));
         let interpreter = Rc::new(Interpreter::start(asked.as_deref(), &cwd)?);
+        facts::note_armed();
         // SAFETY: takes nothing and cannot fail.
-        let interrupter = PythonInterrupter { thread: unsafe { libc::pthread_self() } };
-        Ok((Box::new(Self { interpreter, opened: 0 }), Arc::new(interrupter)))
+        let interrupter = PythonInterrupter {
+            thread: unsafe { libc::pthread_self() },
+        };
+        Ok((
+            Box::new(Self {
+                interpreter,
+                opened: 0,
+            }),
+            Arc::new(interrupter),
+        ))
     }
 }
 
@@ -75,10 +86,14 @@ impl Language for Python {
         self.check_python(opening)?;
         self.opened += 1;
         let number = self.opened;
-        let session = pyo3::Python::attach(|py| PythonSession::new(py, self.interpreter.clone(), number, opening));
+        let session = pyo3::Python::attach(|py| {
+            PythonSession::new(py, self.interpreter.clone(), number, opening)
+        });
         match session {
             Ok(session) => Ok(Box::new(session)),
-            Err(error) => Err(EngineError(format!("the session could not be made: {error}"))),
+            Err(error) => Err(EngineError(format!(
+                "the session could not be made: {error}"
+            ))),
         }
     }
 }
@@ -86,9 +101,16 @@ impl Language for Python {
 impl Python {
     /// One process has one interpreter: a session that asks for another python than the first one got is refused.
     fn check_python(&self, opening: &Opening) -> Result<(), EngineError> {
-        let Some(asked) = &opening.python else { return Ok(()) };
-        let cwd = opening.cwd.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"));
-        let located = locate::locate(Some(asked), &cwd, None).map_err(|error| EngineError(error.to_string()))?;
+        let Some(asked) = &opening.python else {
+            return Ok(());
+        };
+        let cwd = opening
+            .cwd
+            .clone()
+            .or_else(|| std::env::current_dir().ok())
+            .unwrap_or_else(|| PathBuf::from("/"));
+        let located = locate::locate(Some(asked), &cwd, None)
+            .map_err(|error| EngineError(error.to_string()))?;
         let running = &self.interpreter.located.executable;
         if located.executable == *running {
             return Ok(());

@@ -1,14 +1,21 @@
 //! The bounded stream of what a cell prints and shows while it runs.
 //!
 //! The sender sits in the session's transcript, under its lock, and never waits; the reader may be slow, asleep or gone.
+//! Where the reader wants every event, the cell waits for it after the lock was given back: see [`Pace`].
+
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
 use super::Stream;
+use super::pace::Pace;
 use crate::outcome::Display;
 
 /// A line that has not ended is sent on once it has this many bytes.
 const PENDING_BYTES: usize = 4096;
+
+/// How many events can wait at most, whoever reads.
+const MOST_EVENTS: usize = 1 << 20;
 
 /// Something a running cell printed or showed.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +41,10 @@ pub enum Event {
 
 /// The reader's end. It ends when the cell's outcome is settled.
 #[derive(Debug)]
-pub struct Events(mpsc::Receiver<Event>);
+pub struct Events {
+    receiver: mpsc::Receiver<Event>,
+    pace: Option<Arc<Pace>>,
+}
 
 impl Events {
     /// The next event; `None` once the cell has ended and everything was read.
@@ -43,7 +53,8 @@ impl Events {
     ///
     /// No event is lost when the future is dropped.
     pub async fn next(&mut self) -> Option<Event> {
-        self.0.recv().await
+        let event = self.receiver.recv().await;
+        self.took(event)
     }
 
     /// Waits for the next event on a thread that runs no async code.
@@ -52,32 +63,62 @@ impl Events {
     ///
     /// When called inside an async runtime's context: use [`Events::next`] there.
     pub fn blocking_next(&mut self) -> Option<Event> {
-        self.0.blocking_recv()
+        let event = self.receiver.blocking_recv();
+        self.took(event)
     }
 
     /// An event that is there already.
     pub fn try_next(&mut self) -> Option<Event> {
-        self.0.try_recv().ok()
+        let event = self.receiver.try_recv().ok();
+        self.took(event)
+    }
+
+    fn took(&self, event: Option<Event>) -> Option<Event> {
+        if let (Some(_), Some(pace)) = (&event, &self.pace) {
+            pace.taken();
+        }
+        event
     }
 }
 
-/// Makes a stream whose reader may be `capacity` events behind.
+impl Drop for Events {
+    fn drop(&mut self) {
+        if let Some(pace) = &self.pace {
+            pace.end();
+        }
+    }
+}
+
+/// Makes a stream whose reader may be `capacity` events behind; what is more is dropped.
 pub(crate) fn event_stream(capacity: usize) -> (EventSender, Events) {
-    let (sender, receiver) = mpsc::channel(capacity.clamp(1, 1 << 20));
+    stream(capacity, None)
+}
+
+/// Makes a stream whose reader may be `capacity` events behind; then the cell waits.
+pub(crate) fn paced_stream(capacity: usize) -> (EventSender, Events) {
+    let pace = Pace::new(capacity.clamp(1, MOST_EVENTS / 2));
+    stream(MOST_EVENTS, Some(Arc::new(pace)))
+}
+
+fn stream(capacity: usize, pace: Option<Arc<Pace>>) -> (EventSender, Events) {
+    // One place more than the reader was promised is kept for the last gap, so that it always gets through.
+    let (sender, receiver) = mpsc::channel(capacity.clamp(1, MOST_EVENTS) + 1);
     let sender = EventSender {
         sender,
+        pace: pace.clone(),
         stdout: Vec::new(),
         stderr: Vec::new(),
         missing_events: 0,
         missing_bytes: 0,
     };
-    (sender, Events(receiver))
+    (sender, Events { receiver, pace })
 }
 
 /// The writer's end: gathers lines, so that `print("a", "b")` is one event and not four.
 #[derive(Debug)]
 pub(crate) struct EventSender {
     sender: mpsc::Sender<Event>,
+    pace: Option<Arc<Pace>>,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     missing_events: u64,
@@ -85,6 +126,11 @@ pub(crate) struct EventSender {
 }
 
 impl EventSender {
+    /// What the writer has to wait for, once it holds no lock.
+    pub(super) fn pace(&self) -> Option<Arc<Pace>> {
+        self.pace.clone()
+    }
+
     pub(super) fn write(&mut self, stream: Stream, bytes: &[u8]) {
         let pending = self.pending(stream);
         pending.extend_from_slice(bytes);
@@ -138,8 +184,10 @@ impl EventSender {
     }
 
     fn send(&mut self, event: Event, bytes: u64) {
-        self.report_gap();
-        if self.missing_events > 0 || self.sender.try_send(event).is_err() {
+        if self.sender.capacity() > 2 {
+            self.report_gap();
+        }
+        if self.missing_events > 0 || self.sender.capacity() < 2 || !self.try_send(event) {
             self.missing_events += 1;
             self.missing_bytes += bytes;
         }
@@ -153,9 +201,17 @@ impl EventSender {
             events: self.missing_events,
             bytes: self.missing_bytes,
         };
-        if self.sender.try_send(gap).is_ok() {
+        if self.try_send(gap) {
             (self.missing_events, self.missing_bytes) = (0, 0);
         }
+    }
+
+    fn try_send(&self, event: Event) -> bool {
+        let is_sent = self.sender.try_send(event).is_ok();
+        if is_sent && let Some(pace) = &self.pace {
+            pace.sent();
+        }
+        is_sent
     }
 }
 
@@ -211,20 +267,13 @@ mod tests {
         assert_eq!(events.try_next(), Some(output("1\n")));
         sender.write(Stream::Stdout, b"5\n");
         assert_eq!(events.try_next(), Some(output("2\n")));
-        assert_eq!(
-            events.try_next(),
-            Some(Event::Gap {
-                events: 2,
-                bytes: 7
-            })
-        );
+        sender.write(Stream::Stdout, b"6\n");
+        let gap = |events, bytes| Event::Gap { events, bytes };
+        assert_eq!(text(&mut events), [gap(3, 9), output("6\n")]);
+        for line in ["7\n", "8\n", "9\n"] {
+            sender.write(Stream::Stdout, line.as_bytes());
+        }
         sender.finish();
-        assert_eq!(
-            text(&mut events),
-            [Event::Gap {
-                events: 1,
-                bytes: 2
-            }]
-        );
+        assert_eq!(text(&mut events), [output("7\n"), output("8\n"), gap(1, 2)]);
     }
 }

@@ -1,6 +1,7 @@
 //! [`Transcript`]: everything a session printed and showed, sorted by cell and background, until an outcome takes it.
 //!
-//! One lock, held for a copy of bytes and never while another is taken or while anything waits. It is taken by whoever
+//! One lock, held for a copy of bytes and never while another is taken or while anything waits
+//! (a cell that has to wait for its reader does so after giving it back). It is taken by whoever
 //! prints (the engine's thread, threads of the program) and by whoever settles a cell.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -63,6 +64,14 @@ impl Transcript {
         }
     }
 
+    /// The cell is to end: it waits for no reader any more.
+    pub(crate) fn hurry(&self) {
+        let pace = self.lock().events.as_ref().and_then(EventSender::pace);
+        if let Some(pace) = pace {
+            pace.end();
+        }
+    }
+
     /// A cell has ended: hands over everything since the last outcome.
     pub(crate) fn take(&self) -> Taken {
         let mut state = self.lock();
@@ -108,15 +117,24 @@ impl Pair {
 
 impl Sink for Transcript {
     fn write(&self, stream: Stream, origin: Origin, bytes: &[u8]) {
-        let mut state = self.lock();
-        match origin {
-            Origin::Cell => {
-                state.cell.of(stream).push(bytes);
-                if let Some(events) = &mut state.events {
-                    events.write(stream, bytes);
+        let pace = {
+            let mut state = self.lock();
+            match origin {
+                Origin::Cell => {
+                    state.cell.of(stream).push(bytes);
+                    state.events.as_mut().and_then(|events| {
+                        events.write(stream, bytes);
+                        events.pace()
+                    })
+                }
+                Origin::Background => {
+                    state.background.of(stream).push(bytes);
+                    None
                 }
             }
-            Origin::Background => state.background.of(stream).push(bytes),
+        };
+        if let Some(pace) = pace {
+            pace.keep();
         }
     }
 

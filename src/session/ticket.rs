@@ -92,16 +92,20 @@ impl Ticket {
     /// Asks for a stop. Returns whether the cell runs, so that its engine must be interrupted; one that waits is settled
     /// at once.
     pub(crate) fn stop(&self, stop: Stop) -> bool {
-        {
+        let is_running = {
             let mut state = self.lock();
             match state.phase {
                 Phase::Settled => return false,
                 Phase::Running(_) => {
                     state.stop.get_or_insert(stop);
-                    return true;
                 }
                 Phase::Waiting => state.stop = Some(stop),
             }
+            state.phase != Phase::Waiting
+        };
+        if is_running {
+            self.transcript.hurry();
+            return true;
         }
         let failure = Failure::new(
             FailureKind::Cancelled,

@@ -22,6 +22,7 @@ mod support;
 
 mod bad_input;
 mod cases;
+mod example;
 mod host;
 mod host_package;
 mod memory;

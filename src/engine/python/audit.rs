@@ -20,7 +20,10 @@ static TOUCHED: AtomicBool = AtomicBool::new(false);
 
 /// What was there before the running cell first touched it. Locked by whoever touches and by the engine after the cell,
 /// for as long as it takes to read the folder or the environment.
-static BEFORE: Mutex<Before> = Mutex::new(Before { folder: None, environment: None });
+static BEFORE: Mutex<Before> = Mutex::new(Before {
+    folder: None,
+    environment: None,
+});
 
 /// What a cell found before it changed it.
 #[derive(Debug)]
@@ -52,14 +55,20 @@ pub(super) fn take_touched() -> Option<Before> {
         return None;
     }
     let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-    Some(Before { folder: before.folder.take(), environment: before.environment.take() })
+    Some(Before {
+        folder: before.folder.take(),
+        environment: before.environment.take(),
+    })
 }
 
 /// Holds the working folder open, so that it can be gone back to.
 pub(super) fn open_working_folder() -> Option<OwnedFd> {
     // SAFETY: opens a path; a descriptor that is not negative is ours alone.
     unsafe {
-        let folder = libc::open(c".".as_ptr(), libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC);
+        let folder = libc::open(
+            c".".as_ptr(),
+            libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC,
+        );
         (folder >= 0).then(|| OwnedFd::from_raw_fd(folder))
     }
 }
@@ -67,10 +76,18 @@ pub(super) fn open_working_folder() -> Option<OwnedFd> {
 /// Goes back to a folder that [`open_working_folder`] opened.
 pub(super) fn go_back(folder: &OwnedFd) -> std::io::Result<()> {
     // SAFETY: the descriptor is open.
-    if unsafe { libc::fchdir(folder.as_raw_fd()) } == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    if unsafe { libc::fchdir(folder.as_raw_fd()) } == 0 {
+        Ok(())
+    } else {
+        Err(std::io::Error::last_os_error())
+    }
 }
 
-extern "C" fn hear(event: *const c_char, _arguments: *mut ffi::PyObject, _data: *mut c_void) -> c_int {
+extern "C" fn hear(
+    event: *const c_char,
+    _arguments: *mut ffi::PyObject,
+    _data: *mut c_void,
+) -> c_int {
     // SAFETY: CPython passes the event's name as a C string.
     let event = unsafe { CStr::from_ptr(event) }.to_bytes();
     let may_matter = event.starts_with(b"os.") || event.starts_with(b"subprocess.");
@@ -90,7 +107,9 @@ extern "C" fn hear(event: *const c_char, _arguments: *mut ffi::PyObject, _data: 
         }
         b"os.putenv" | b"os.unsetenv" => {
             let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-            before.environment.get_or_insert_with(|| std::env::vars_os().collect());
+            before
+                .environment
+                .get_or_insert_with(|| std::env::vars_os().collect());
             TOUCHED.store(true, Ordering::Relaxed);
         }
         _ => {}

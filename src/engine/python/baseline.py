@@ -94,14 +94,19 @@ class Baseline:
 
     def drop_modules(self, folders):
         """Drops pure Python modules that came from `folders`. C extensions stay: they load but once in a process."""
-        folders = tuple(os.path.join(os.path.realpath(folder), "") for folder in folders)
+        folders, installed = (
+            tuple(os.path.join(os.path.realpath(folder), "") for folder in each)
+            for each in (folders, filter(None, self.lists[0][1]))
+        )
         for name, module in list(sys.modules.items()):
             if name in self.modules:
                 continue
             file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
             if not isinstance(file, str) or file.endswith((".so", ".pyd")):
                 continue
-            if os.path.realpath(file).startswith(folders):
+            # A virtual environment may well lie in the working folder.
+            file = os.path.realpath(file)
+            if file.startswith(folders) and not file.startswith(installed):
                 del sys.modules[name]
 
 

@@ -27,7 +27,10 @@ pub(super) fn note_thread() {
 
 /// A cell starts.
 pub(super) fn note_start() {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: fills in the struct.
     unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut now) };
     // `/proc` counts in hundredths of a second on every Linux there is.
@@ -38,11 +41,19 @@ pub(super) fn note_start() {
 /// Kills what the running cell started, and what that started.
 pub(super) fn kill_those_of_the_cell() {
     let started = STARTED.load(Ordering::Relaxed);
-    let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let threads = THREADS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
     let mut victims: Vec<i32> = threads
         .iter()
         .filter_map(|thread| fs::read_to_string(format!("/proc/self/task/{thread}/children")).ok())
-        .flat_map(|children| children.split_whitespace().filter_map(|child| child.parse().ok()).collect::<Vec<i32>>())
+        .flat_map(|children| {
+            children
+                .split_whitespace()
+                .filter_map(|child| child.parse().ok())
+                .collect::<Vec<i32>>()
+        })
         .filter(|child| start_of(*child).is_some_and(|ticks| ticks >= started))
         .collect();
     if victims.is_empty() {
@@ -59,7 +70,10 @@ pub(super) fn kill_those_of_the_cell() {
 fn descendants(of: &[i32]) -> Vec<i32> {
     let mut by_parent: HashMap<i32, Vec<i32>> = HashMap::new();
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        if let Some(id) = process.file_name().to_str().and_then(|name| name.parse().ok())
+        if let Some(id) = process
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
             && let Some(parent) = stat_field(id, 1).and_then(|parent| i32::try_from(parent).ok())
         {
             by_parent.entry(parent).or_default().push(id);
@@ -83,5 +97,10 @@ fn start_of(process: i32) -> Option<u64> {
 /// A number of `/proc/PID/stat`, counted from the state, which follows the name in parentheses.
 fn stat_field(process: i32, index: usize) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    stat.rsplit_once(") ")?.1.split_whitespace().nth(index)?.parse().ok()
+    stat.rsplit_once(") ")?
+        .1
+        .split_whitespace()
+        .nth(index)?
+        .parse()
+        .ok()
 }

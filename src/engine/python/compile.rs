@@ -13,10 +13,11 @@
 
 mod error;
 mod scan;
-mod text;
 #[cfg(test)]
 mod tests;
+mod text;
 
+use std::borrow::Cow;
 use std::ffi::c_int;
 
 use pyo3::exceptions::PyWarning;
@@ -133,10 +134,11 @@ impl Compiler {
             .compile()
             .map_err(|failure| error::in_given_text(failure, py, &given, indentation))?;
         compiled.indentation = indentation.chars().count();
-        compiled.source = match given {
-            _ if dedented.is_some() => dedented,
-            text if text.len() != source.len() || text != source => Some(text.into_owned()),
-            _ => None,
+        compiled.source = match (dedented, given) {
+            (Some(text), _) | (None, Cow::Owned(text)) => Some(text),
+            // Without its byte order mark.
+            (None, Cow::Borrowed(text)) if text.len() < source.len() => Some(text.to_owned()),
+            (None, Cow::Borrowed(_)) => None,
         };
         Ok(compiled)
     }
@@ -252,14 +254,8 @@ impl<'py> Cell<'_, 'py> {
     }
 
     /// The statements before `end`, if there are any.
-    fn head(
-        &self,
-        parts: &mut Parts<'_, 'py>,
-        end: usize,
-    ) -> PyResult<Option<Bound<'py, PyCode>>> {
-        (end > self.scan.first)
-            .then(|| parts.head(end))
-            .transpose()
+    fn head(&self, parts: &mut Parts<'_, 'py>, end: usize) -> PyResult<Option<Bound<'py, PyCode>>> {
+        (end > self.scan.first).then(|| parts.head(end)).transpose()
     }
 
     /// Compiles the text from `start` on by way of its syntax tree.

@@ -12,10 +12,11 @@ use pyo3::prelude::*;
 /// Initialises CPython on the calling thread, which becomes its main thread, as the python at `executable` would see it.
 ///
 /// An isolated configuration: no environment variables, no user site, no signal handlers, no change of locale or of the C
-/// standard streams. (The limited API has no `PyConfig`.)
-pub(super) fn initialise(executable: &Path) -> Result<(), String> {
-    let executable = CString::new(executable.as_os_str().as_bytes())
-        .map_err(|_| format!("`{}` holds a null byte", executable.display()))?;
+/// standard streams. `home` is where the standard library lies, when the interpreter was made with another installation
+/// than the library that is loaded. (The limited API has no `PyConfig`.)
+pub(super) fn initialise(executable: &Path, home: Option<&Path>) -> Result<(), String> {
+    let executable = c_path(executable)?;
+    let home = home.map(c_path).transpose()?;
     let mut preconfig = MaybeUninit::<ffi::PyPreConfig>::zeroed();
     // SAFETY: the call fills in the whole struct, which is plain data.
     let mut preconfig = unsafe {
@@ -25,7 +26,10 @@ pub(super) fn initialise(executable: &Path) -> Result<(), String> {
     preconfig.utf8_mode = 1;
     preconfig.configure_locale = 0;
     // SAFETY: CPython is not initialised (the caller checked), and the struct lives across the call.
-    check(unsafe { ffi::Py_PreInitialize(&raw const preconfig) }, "pre-initialisation")?;
+    check(
+        unsafe { ffi::Py_PreInitialize(&raw const preconfig) },
+        "pre-initialisation",
+    )?;
 
     let mut config = MaybeUninit::<ffi::PyConfig>::zeroed();
     // SAFETY: the call fills in the whole struct, whose strings CPython owns until `PyConfig_Clear`.
@@ -41,10 +45,17 @@ pub(super) fn initialise(executable: &Path) -> Result<(), String> {
     let config = &raw mut config;
     // SAFETY: `config` was initialised above and is cleared once below, on every path; both fields belong to it.
     unsafe {
-        let mut status =
-            ffi::PyConfig_SetBytesString(config, &raw mut (*config).executable, executable.as_ptr());
+        let pointer = config;
+        let set =
+            move |field, path: &CStr| ffi::PyConfig_SetBytesString(pointer, field, path.as_ptr());
+        let mut status = set(&raw mut (*config).executable, &executable);
         if ffi::PyStatus_Exception(status) == 0 {
-            status = ffi::PyConfig_SetBytesString(config, &raw mut (*config).program_name, executable.as_ptr());
+            status = set(&raw mut (*config).program_name, &executable);
+        }
+        if let Some(home) = &home
+            && ffi::PyStatus_Exception(status) == 0
+        {
+            status = set(&raw mut (*config).home, home);
         }
         if ffi::PyStatus_Exception(status) == 0 {
             status = ffi::Py_InitializeFromConfig(config);
@@ -52,6 +63,11 @@ pub(super) fn initialise(executable: &Path) -> Result<(), String> {
         ffi::PyConfig_Clear(config);
         check(status, "initialisation")
     }
+}
+
+fn c_path(path: &Path) -> Result<CString, String> {
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| format!("`{}` holds a null byte", path.display()))
 }
 
 fn check(status: ffi::PyStatus, step: &str) -> Result<(), String> {
@@ -75,7 +91,9 @@ pub(super) fn release_after_start() {
 }
 
 /// Adds a hook that sees CPython's audit events, before CPython is initialised. (Not in the limited API.)
-pub(super) fn add_audit_hook(hook: extern "C" fn(*const c_char, *mut ffi::PyObject, *mut c_void) -> c_int) {
+pub(super) fn add_audit_hook(
+    hook: extern "C" fn(*const c_char, *mut ffi::PyObject, *mut c_void) -> c_int,
+) {
     unsafe extern "C" {
         fn PySys_AddAuditHook(
             hook: extern "C" fn(*const c_char, *mut ffi::PyObject, *mut c_void) -> c_int,
@@ -100,12 +118,24 @@ pub(super) fn clear_trace(_py: Python<'_>) {
 }
 
 /// Runs a code object that compiles to a value or a coroutine, in a module's globals.
-pub(super) fn evaluate<'py>(code: &Bound<'py, PyAny>, globals: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn evaluate<'py>(
+    code: &Bound<'py, PyAny>,
+    globals: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = code.py();
     // SAFETY: the lock is held; `code` is a code object and `globals` a dict, both alive across the call.
     unsafe {
-        Bound::from_owned_ptr_or_err(py, ffi::PyEval_EvalCode(code.as_ptr(), globals.as_ptr(), globals.as_ptr()))
+        Bound::from_owned_ptr_or_err(
+            py,
+            ffi::PyEval_EvalCode(code.as_ptr(), globals.as_ptr(), globals.as_ptr()),
+        )
     }
+}
+
+/// The Python frame that runs on this thread.
+pub(super) fn current_frame(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
+    // SAFETY: the lock is held; the call borrows the frame, which stays while it is current.
+    unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) }
 }
 
 /// A context variable, which tasks inherit. (The limited API has none.)
@@ -117,12 +147,17 @@ impl ContextVariable {
         // SAFETY: the lock is held and the name is a C string.
         let variable = unsafe { ffi::PyContextVar_New(name.as_ptr(), std::ptr::null_mut()) };
         // SAFETY: a new reference, or null with an exception set.
-        Ok(Self(unsafe { Bound::from_owned_ptr_or_err(py, variable) }?.unbind()))
+        Ok(Self(
+            unsafe { Bound::from_owned_ptr_or_err(py, variable) }?.unbind(),
+        ))
     }
 
     pub(super) fn set(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         // SAFETY: the lock is held, the variable is one; the token that comes back is dropped at once.
-        unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyContextVar_Set(self.0.as_ptr(), value.as_ptr())) }.map(drop)
+        unsafe {
+            Bound::from_owned_ptr_or_err(py, ffi::PyContextVar_Set(self.0.as_ptr(), value.as_ptr()))
+        }
+        .map(drop)
     }
 
     /// The value in the calling thread's context.

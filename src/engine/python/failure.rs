@@ -45,9 +45,20 @@ pub(super) struct Reporter {
 impl Reporter {
     /// Loads them, and formats one exception, which takes 12 ms the first time and should not do so after a deadline.
     pub(super) fn load(py: Python<'_>) -> PyResult<Self> {
-        let reporter = Self { module: helper::load(py, "report", include_str!("report.py"))?.unbind() };
-        let origin = Origin { file_name: "", shown_name: "", suffix: "", from_compiler: false };
-        let environment = Environment { executable: "", notice: None, memory_mb: 0 };
+        let reporter = Self {
+            module: helper::load(py, "report", include_str!("report.py"))?.unbind(),
+        };
+        let origin = Origin {
+            file_name: "",
+            shown_name: "",
+            suffix: "",
+            from_compiler: false,
+        };
+        let environment = Environment {
+            executable: "",
+            notice: None,
+            memory_mb: 0,
+        };
         if let Err(error) = py.import("sys")?.getattr("warmcell_warms_up") {
             reporter.failure(py, &error, &origin, &environment);
         }
@@ -83,15 +94,24 @@ impl Reporter {
         origin: &Origin<'_>,
     ) -> PyResult<(String, Option<u32>, Option<u32>)> {
         let module = self.module.bind(py);
-        let (text, line, column): (Bound<'_, PyString>, Option<i64>, Option<i64>) = if origin.from_compiler {
-            module.call_method1("syntax_report", (value, origin.shown_name))?
-        } else {
-            let arguments = (value, origin.file_name, origin.shown_name, origin.suffix);
-            module.call_method1("report", arguments)?
-        }
-        .extract()?;
-        let number = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok()).filter(|n| *n > 0);
-        Ok((text.to_string_lossy().into_owned(), number(line), number(column)))
+        let (text, line, column): (Bound<'_, PyString>, Option<i64>, Option<i64>) =
+            if origin.from_compiler {
+                module.call_method1("syntax_report", (value, origin.shown_name))?
+            } else {
+                let arguments = (value, origin.file_name, origin.shown_name, origin.suffix);
+                module.call_method1("report", arguments)?
+            }
+            .extract()?;
+        let number = |number: Option<i64>| {
+            number
+                .and_then(|number| u32::try_from(number).ok())
+                .filter(|n| *n > 0)
+        };
+        Ok((
+            text.to_string_lossy().into_owned(),
+            number(line),
+            number(column),
+        ))
     }
 }
 
@@ -99,7 +119,9 @@ impl Reporter {
 fn attach_traceback(py: Python<'_>, error: &PyErr) {
     if let Some(traceback) = error.traceback(py) {
         // SAFETY: the lock is held; both are what the call asks for.
-        unsafe { pyo3::ffi::PyException_SetTraceback(error.value(py).as_ptr(), traceback.as_ptr()) };
+        unsafe {
+            pyo3::ffi::PyException_SetTraceback(error.value(py).as_ptr(), traceback.as_ptr())
+        };
     }
 }
 
@@ -136,11 +158,17 @@ fn exit_status(py: Python<'_>, error: &PyErr) -> Option<String> {
     }
 }
 
-fn hint(py: Python<'_>, error: &PyErr, kind: FailureKind, environment: &Environment<'_>) -> Option<String> {
+fn hint(
+    py: Python<'_>,
+    error: &PyErr,
+    kind: FailureKind,
+    environment: &Environment<'_>,
+) -> Option<String> {
     match kind {
-        FailureKind::Stdin => {
-            Some("hand the data in: bind it to a name before the cell, or write it into the code".to_owned())
-        }
+        FailureKind::Stdin => Some(
+            "hand the data in: bind it to a name before the cell, or write it into the code"
+                .to_owned(),
+        ),
         FailureKind::Memory => Some(format!(
             "delete large names with `del`, or work in smaller pieces; the interpreter may grow by {} MiB",
             environment.memory_mb
@@ -164,5 +192,10 @@ pub(super) fn cut(text: String, most: usize) -> String {
     let half = most.saturating_sub(64) / 2;
     let head = text.floor_char_boundary(half);
     let tail = text.ceil_char_boundary(text.len() - half);
-    format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
+    format!(
+        "{}\n[{} bytes left out]\n{}",
+        &text[..head],
+        tail - head,
+        &text[tail..]
+    )
 }

@@ -13,7 +13,11 @@ use pyo3::types::{PyDict, PyModule};
 pub(super) const FILE_PREFIX: &str = "<warmcell ";
 
 /// Runs `source` as a module.
-pub(super) fn load<'py>(py: Python<'py>, name: &str, source: &str) -> PyResult<Bound<'py, PyModule>> {
+pub(super) fn load<'py>(
+    py: Python<'py>,
+    name: &str,
+    source: &str,
+) -> PyResult<Bound<'py, PyModule>> {
     let module = PyModule::new(py, name)?;
     let builtins: Bound<'py, PyDict> = py.import("builtins")?.dict().copy()?;
     module.dict().set_item("__builtins__", builtins)?;

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBool, PyBytes, PyDict, PyFloat, PyFrozenSet, PyFunction, PyInt, PyList, PyModule, PySet, PyString, PyTuple,
-    PyType,
+    PyBool, PyBytes, PyDict, PyFloat, PyFrozenSet, PyFunction, PyInt, PyList, PyModule, PySet,
+    PyString, PyTuple, PyType,
 };
 
 use super::cpython::type_name;
@@ -24,20 +24,34 @@ const DEPTH: usize = 3;
 /// The names of `globals` that the program bound, in the order in which it did.
 pub(super) fn variables(globals: &Bound<'_, PyDict>) -> Vec<Variable> {
     // A copy: nothing below runs code, but iterating a dict that grows meanwhile would panic.
-    let Ok(names) = globals.copy() else { return Vec::new() };
+    let Ok(names) = globals.copy() else {
+        return Vec::new();
+    };
     names
         .iter()
         .filter_map(|(name, value)| {
-            let name = name.cast_exact::<PyString>().ok()?.to_str().ok()?.to_owned();
+            let name = name
+                .cast_exact::<PyString>()
+                .ok()?
+                .to_str()
+                .ok()?
+                .to_owned();
             let is_own = name.starts_with("__") && name.ends_with("__");
-            (!is_own).then(|| Variable { name, type_name: type_name(&value), preview: preview(&value) })
+            (!is_own).then(|| Variable {
+                name,
+                type_name: type_name(&value),
+                preview: preview(&value),
+            })
         })
         .collect()
 }
 
 /// The beginning of a value, on one line.
 pub(super) fn preview(value: &Bound<'_, PyAny>) -> String {
-    let mut text = Preview { text: String::new(), room: LENGTH };
+    let mut text = Preview {
+        text: String::new(),
+        room: LENGTH,
+    };
     render(value, DEPTH, &mut text);
     if text.room == 0 {
         text.text.push('…');
@@ -54,7 +68,11 @@ struct Preview {
 impl Preview {
     fn push(&mut self, piece: &str) {
         for character in piece.chars().take(self.room) {
-            let shown = if character.is_control() { ' ' } else { character };
+            let shown = if character.is_control() {
+                ' '
+            } else {
+                character
+            };
             self.text.push(shown);
             self.room -= 1;
         }
@@ -73,7 +91,10 @@ fn render(value: &Bound<'_, PyAny>, depth: usize, out: &mut Preview) {
         render_integer(value, out);
     } else if let Ok(value) = value.cast_exact::<PyFloat>() {
         // CPython's own repr of an exact float runs no code of the program.
-        out.push(&value.repr().map_or_else(|_| "float".to_owned(), |text| text.to_string_lossy().into_owned()));
+        out.push(&value.repr().map_or_else(
+            |_| "float".to_owned(),
+            |text| text.to_string_lossy().into_owned(),
+        ));
     } else if let Ok(value) = value.cast_exact::<PyString>() {
         render_string(value, out);
     } else if let Ok(value) = value.cast_exact::<PyBytes>() {
@@ -81,7 +102,14 @@ fn render(value: &Bound<'_, PyAny>, depth: usize, out: &mut Preview) {
     } else if let Ok(value) = value.cast_exact::<PyList>() {
         render_items("[", "]", value.len(), value.iter(), depth, out);
     } else if let Ok(value) = value.cast_exact::<PyTuple>() {
-        render_items("(", if value.len() == 1 { ",)" } else { ")" }, value.len(), value.iter(), depth, out);
+        render_items(
+            "(",
+            if value.len() == 1 { ",)" } else { ")" },
+            value.len(),
+            value.iter(),
+            depth,
+            out,
+        );
     } else if let Ok(value) = value.cast_exact::<PySet>() {
         render_set("set()", value.len(), value.iter(), depth, out);
     } else if let Ok(value) = value.cast_exact::<PyFrozenSet>() {
@@ -90,13 +118,23 @@ fn render(value: &Bound<'_, PyAny>, depth: usize, out: &mut Preview) {
         render_dict(value, depth, out);
     } else if let Ok(value) = value.cast_exact::<PyModule>() {
         let name = value.dict().get_item("__name__").ok().flatten();
-        let name = name.and_then(|name| name.cast_exact::<PyString>().ok().map(|name| name.to_string_lossy().into_owned()));
+        let name = name.and_then(|name| {
+            name.cast_exact::<PyString>()
+                .ok()
+                .map(|name| name.to_string_lossy().into_owned())
+        });
         out.push(&format!("module {}", name.unwrap_or_default()));
     } else if let Ok(value) = value.cast_exact::<PyFunction>() {
         render_function(value, out);
     } else if let Ok(value) = value.cast_exact::<PyType>() {
         // Only classes whose metaclass is `type` itself: another one's code might answer.
-        out.push(&format!("class {}", value.name().map(|name| name.to_string()).unwrap_or_default()));
+        out.push(&format!(
+            "class {}",
+            value
+                .name()
+                .map(|name| name.to_string())
+                .unwrap_or_default()
+        ));
     } else {
         out.push(&format!("{} object", type_name(value)));
     }
@@ -190,7 +228,10 @@ fn render_dict(value: &Bound<'_, PyDict>, depth: usize, out: &mut Preview) {
 
 fn render_function(function: &Bound<'_, PyFunction>, out: &mut Preview) {
     // Name and code of an exact function are slots of its C struct; setting them to something else is refused.
-    let name = function.getattr("__name__").map(|name| name.to_string()).unwrap_or_default();
+    let name = function
+        .getattr("__name__")
+        .map(|name| name.to_string())
+        .unwrap_or_default();
     let parameters = function.getattr("__code__").and_then(|code| {
         let count: usize = code.getattr("co_argcount")?.extract()?;
         let names: Vec<String> = code.getattr("co_varnames")?.extract()?;

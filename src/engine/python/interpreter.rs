@@ -16,7 +16,7 @@ use super::locate::{Located, locate};
 use super::streams::Streams;
 use super::surroundings::Change;
 use super::tasks::Tasks;
-use super::{audit, children, cpython, helper, interrupt, memory, signals, version};
+use super::{audit, children, cpython, guard, helper, interrupt, memory, version};
 use crate::engine::EngineError;
 
 /// CPython, ready to open sessions.
@@ -50,11 +50,13 @@ impl Interpreter {
         }
         memory::install();
         audit::install();
-        cpython::initialise(&located.executable).map_err(EngineError)?;
+        cpython::initialise(&located.executable, located.home.as_deref()).map_err(EngineError)?;
         // SAFETY: this thread has just initialised CPython and holds its lock.
         let py = unsafe { Python::assume_attached() };
         let interpreter = Self::furnish(py, located).map_err(|error| {
-            EngineError(format!("the interpreter started, but the runtime's own code failed in it: {error}"))
+            EngineError(format!(
+                "the interpreter started, but the runtime's own code failed in it: {error}"
+            ))
         });
         cpython::release_after_start();
         interpreter
@@ -65,15 +67,24 @@ impl Interpreter {
         children::note_thread();
         memory::self_test(py).map_err(pyo3::exceptions::PyRuntimeError::new_err)?;
         let handler = interrupt::prepare(py)?;
-        signals::install(py, &handler)?;
+        guard::install(py, &handler)?;
         let sys = py.import("sys")?;
         // Modules of the working folder can be imported, as with `python -c`.
         sys.getattr("path")?.cast::<PyList>()?.insert(0, "")?;
+        if located.home.is_some() {
+            // A spawned child gets our `sys.path`, and with it the standard library of the installation we run on.
+            py.import("multiprocessing")?
+                .call_method1("set_executable", (version::BUILT_EXECUTABLE,))?;
+        }
         let streams = Streams::new(py)?;
         let compiler = Compiler::new(py)?;
         let reporter = Reporter::load(py)?;
         let baseline = helper::load(py, "baseline", include_str!("baseline.py"))?;
-        let linecache = py.import("linecache")?.getattr("cache")?.cast_into::<PyDict>()?.unbind();
+        let linecache = py
+            .import("linecache")?
+            .getattr("cache")?
+            .cast_into::<PyDict>()?
+            .unbind();
         let executable = located.executable.to_string_lossy().into_owned();
         Ok(Self {
             located,
@@ -101,7 +112,9 @@ impl Interpreter {
 
     /// Makes `module` the `__main__` of what is imported, pickled or looked up from now on.
     pub(super) fn make_main(&self, py: Python<'_>, module: &Py<PyModule>) -> PyResult<()> {
-        self.modules.bind(py).set_item(pyo3::intern!(py, "__main__"), module)
+        self.modules
+            .bind(py)
+            .set_item(pyo3::intern!(py, "__main__"), module)
     }
 
     /// Makes the lines of a cell known to tracebacks and to `inspect`.
@@ -119,7 +132,9 @@ impl Interpreter {
                 lines.append(format!("{line}\n"))?;
             }
         }
-        self.linecache.bind(py).set_item(file_name, (source.len(), py.None(), lines, file_name))
+        self.linecache
+            .bind(py)
+            .set_item(file_name, (source.len(), py.None(), lines, file_name))
     }
 
     /// Forgets the lines of a cell.
@@ -129,10 +144,21 @@ impl Interpreter {
     }
 
     /// Gets everything that is not a session's own back to how it was at the start.
-    pub(super) fn restore_baseline(&self, py: Python<'_>, folder: Option<&PathBuf>) -> PyResult<()> {
+    pub(super) fn restore_baseline(
+        &self,
+        py: Python<'_>,
+        folder: Option<&PathBuf>,
+    ) -> PyResult<()> {
         let here = std::env::current_dir().ok();
-        let folders: Vec<OsString> = [here.as_ref(), folder].into_iter().flatten().map(|path| path.into()).collect();
-        self.baseline.bind(py).call_method1("restore", (folders,)).map(drop)
+        let folders: Vec<OsString> = [here.as_ref(), folder]
+            .into_iter()
+            .flatten()
+            .map(|path| path.into())
+            .collect();
+        self.baseline
+            .bind(py)
+            .call_method1("restore", (folders,))
+            .map(drop)
     }
 
     pub(super) fn set_variables<'a>(
@@ -142,12 +168,19 @@ impl Interpreter {
     ) -> PyResult<()> {
         let environ = self.baseline.bind(py).getattr("environ")?;
         let changes: Vec<Change<'a>> = changes.into_iter().collect();
-        self.set_variables.bind(py).call1((environ, changes)).map(drop)
+        self.set_variables
+            .bind(py)
+            .call1((environ, changes))
+            .map(drop)
     }
 
     /// What failures say about where cells run.
     pub(super) fn environment(&self, memory_mb: u64) -> Environment<'_> {
-        Environment { executable: &self.executable, notice: self.located.notice.as_deref(), memory_mb }
+        Environment {
+            executable: &self.executable,
+            notice: self.located.notice.as_deref(),
+            memory_mb,
+        }
     }
 }
 

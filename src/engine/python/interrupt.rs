@@ -6,6 +6,8 @@
 //!
 //! 1. The first call raises a private `BaseException`, once. In a cell that awaits, while the loop waits or runs another
 //!    task, the cell's own task is cancelled instead, so that the loop stays whole.
+//!    On 3.11 an exception raised right after a jump backwards is looked up at the instruction before the jump's target: the
+//!    `finally` of `try: while True: pass` would not run. There a trace function raises it at the next instruction instead.
 //! 2. For [`WINDOW`] nothing more is raised: `finally`, `with` and the event loop put things in order. A trace function
 //!    armed at once was measured to skip them and leave locks held.
 //! 3. After that a trace function raises on every call and line, so that no `except:` holds it.
@@ -25,6 +27,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
 use pyo3::{PyErr, ffi};
 
 use super::{children, cpython, tasks};
@@ -55,8 +58,9 @@ static HEARD_AT: AtomicU64 = AtomicU64::new(0);
 /// The epoch in which the exception was raised.
 static RAISED: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the trace function is armed.
+/// Whether the trace function is armed, and whether it is to raise but once.
 static TRACING: AtomicBool = AtomicBool::new(false);
+static TRACING_ONCE: AtomicBool = AtomicBool::new(false);
 
 /// The class that is raised, and when the interpreter started.
 static SETUP: OnceLock<Setup> = OnceLock::new();
@@ -64,6 +68,8 @@ static SETUP: OnceLock<Setup> = OnceLock::new();
 struct Setup {
     exception: Py<PyAny>,
     started: Instant,
+    /// The opcodes after which nothing may be raised; none from 3.12 on.
+    jumps: Vec<u8>,
 }
 
 /// Makes the exception's class and the signal's handler. Returns the handler, which the caller installs.
@@ -72,11 +78,39 @@ pub(super) fn prepare(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let exception = unsafe {
         Bound::from_owned_ptr_or_err(
             py,
-            ffi::PyErr_NewException(c"builtins.CellStopped".as_ptr(), ffi::PyExc_BaseException, null_mut()),
+            ffi::PyErr_NewException(
+                c"builtins.CellStopped".as_ptr(),
+                ffi::PyExc_BaseException,
+                null_mut(),
+            ),
         )
     }?;
-    let _ = SETUP.set(Setup { exception: exception.unbind(), started: Instant::now() });
+    let jumps = if py.version_info() < (3, 12) {
+        backward_jumps(py)?
+    } else {
+        Vec::new()
+    };
+    let _ = SETUP.set(Setup {
+        exception: exception.unbind(),
+        started: Instant::now(),
+        jumps,
+    });
     Ok(pyo3::wrap_pyfunction!(handle, py)?.into_any())
+}
+
+fn backward_jumps(py: Python<'_>) -> PyResult<Vec<u8>> {
+    let opcodes: Vec<(String, u8)> = py
+        .import("opcode")?
+        .getattr("opmap")?
+        .call_method0("items")?
+        .try_iter()?
+        .map(|item| item?.extract::<(String, u8)>())
+        .collect::<PyResult<_>>()?;
+    Ok(opcodes
+        .into_iter()
+        .filter(|(name, _)| name.contains("JUMP_BACKWARD"))
+        .map(|(_, opcode)| opcode)
+        .collect())
 }
 
 /// The private signal: one below the last real-time signal, which nothing known uses.
@@ -93,30 +127,73 @@ pub(super) fn begin(epoch: u64) {
 /// The code of the cell has ended, and with it what may be interrupted. Returns whether it was.
 pub(super) fn end(py: Python<'_>, epoch: u64) -> bool {
     RUNNING.store(0, Ordering::SeqCst);
+    TRACING_ONCE.store(false, Ordering::Relaxed);
     if TRACING.swap(false, Ordering::Relaxed) {
         cpython::clear_trace(py);
     }
     HEARD.load(Ordering::Relaxed) == epoch
 }
 
+/// Whether the cell of `epoch` was interrupted.
+pub(super) fn was_heard(epoch: u64) -> bool {
+    HEARD.load(Ordering::Relaxed) == epoch
+}
+
 /// Whether `error` is the interrupt's own exception.
 pub(super) fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
-    SETUP.get().is_some_and(|setup| error.get_type(py).is(&setup.exception))
+    SETUP
+        .get()
+        .is_some_and(|setup| error.get_type(py).is(&setup.exception))
 }
 
 /// Runs between bytecodes of the interpreter's thread after the signal came.
 #[pyfunction]
-#[pyo3(signature = (*_arguments))]
-fn handle(py: Python<'_>, _arguments: &Bound<'_, PyAny>) -> PyResult<()> {
-    match next_step(py) {
-        Step::Nothing => Ok(()),
-        Step::Raise => Err(stopped(py)),
+#[pyo3(signature = (*arguments))]
+fn handle(py: Python<'_>, arguments: &Bound<'_, PyTuple>) -> PyResult<()> {
+    let frame = arguments.get_item(1).ok();
+    let step = next_step(py);
+    if take(py, step, frame.as_ref()) {
+        Err(stopped(py))
+    } else {
+        Ok(())
+    }
+}
+
+/// Arms what `step` needs. Returns whether to raise here and now.
+fn take(py: Python<'_>, step: Step, frame: Option<&Bound<'_, PyAny>>) -> bool {
+    match step {
+        Step::Nothing => false,
+        Step::Raise if frame.is_some_and(|frame| has_just_jumped(frame).unwrap_or(false)) => {
+            TRACING_ONCE.store(true, Ordering::Relaxed);
+            TRACING.store(true, Ordering::Relaxed);
+            // `while True: pass` jumps to itself, which is no new line to CPython but an instruction it can trace.
+            let traced = frame.is_some_and(|frame| frame.setattr("f_trace_opcodes", true).is_ok());
+            cpython::set_trace(py, trace);
+            !traced
+        }
+        Step::Raise => true,
         Step::RaiseAndTrace => {
+            TRACING_ONCE.store(false, Ordering::Relaxed);
             TRACING.store(true, Ordering::Relaxed);
             cpython::set_trace(py, trace);
-            Err(stopped(py))
+            true
         }
     }
+}
+
+fn has_just_jumped(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Some(setup) = SETUP.get() else {
+        return Ok(false);
+    };
+    if setup.jumps.is_empty() || frame.is_none() {
+        return Ok(false);
+    }
+    let instruction: usize = frame.getattr("f_lasti")?.extract()?;
+    let code = frame.getattr("f_code")?.getattr("co_code")?;
+    let code = code.cast::<PyBytes>()?.as_bytes();
+    Ok(code
+        .get(instruction)
+        .is_some_and(|opcode| setup.jumps.contains(opcode)))
 }
 
 enum Step {
@@ -159,10 +236,24 @@ fn stopped(py: Python<'_>) -> PyErr {
 }
 
 /// Raises on every call and line of a cell that would not end.
-extern "C" fn trace(_: *mut ffi::PyObject, _: *mut ffi::PyFrameObject, what: c_int, _: *mut ffi::PyObject) -> c_int {
+extern "C" fn trace(
+    _: *mut ffi::PyObject,
+    _: *mut ffi::PyFrameObject,
+    what: c_int,
+    _: *mut ffi::PyObject,
+) -> c_int {
     let epoch = RUNNING.load(Ordering::Relaxed);
-    if epoch == 0 || STOP.load(Ordering::Relaxed) != epoch || !matches!(what, ffi::PyTrace_CALL | ffi::PyTrace_LINE) {
+    let once = TRACING_ONCE.load(Ordering::Relaxed);
+    let is_place = matches!(what, ffi::PyTrace_CALL | ffi::PyTrace_LINE)
+        || once && what == ffi::PyTrace_OPCODE;
+    if epoch == 0 || STOP.load(Ordering::Relaxed) != epoch || !is_place {
         return 0;
+    }
+    if once {
+        TRACING_ONCE.store(false, Ordering::Relaxed);
+        TRACING.store(false, Ordering::Relaxed);
+        // SAFETY: CPython calls trace functions with the lock held.
+        cpython::clear_trace(unsafe { Python::assume_attached() });
     }
     raise()
 }
@@ -170,14 +261,12 @@ extern "C" fn trace(_: *mut ffi::PyObject, _: *mut ffi::PyFrameObject, what: c_i
 extern "C" fn pending(_: *mut c_void) -> c_int {
     // SAFETY: CPython makes pending calls with the lock held.
     let py = unsafe { Python::assume_attached() };
-    match next_step(py) {
-        Step::Nothing => 0,
-        Step::Raise => raise(),
-        Step::RaiseAndTrace => {
-            TRACING.store(true, Ordering::Relaxed);
-            cpython::set_trace(py, trace);
-            raise()
-        }
+    let step = next_step(py);
+    let frame = cpython::current_frame(py);
+    if take(py, step, frame.as_ref()) {
+        raise()
+    } else {
+        0
     }
 }
 
@@ -189,7 +278,9 @@ fn raise() -> c_int {
 }
 
 fn now() -> u64 {
-    SETUP.get().map_or(0, |setup| u64::try_from(setup.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    SETUP.get().map_or(0, |setup| {
+        u64::try_from(setup.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    })
 }
 
 /// The interrupter of the interpreter's thread.
@@ -207,7 +298,8 @@ impl Interrupter for PythonInterrupter {
         STOP.store(epoch, Ordering::SeqCst);
         self.signal();
         let heard = HEARD.load(Ordering::Relaxed) == epoch;
-        let since = heard.then(|| Duration::from_nanos(now().saturating_sub(HEARD_AT.load(Ordering::Relaxed))));
+        let since = heard
+            .then(|| Duration::from_nanos(now().saturating_sub(HEARD_AT.load(Ordering::Relaxed))));
         if elapsed >= UNHEARD && since.is_none_or(|since| since >= WINDOW + UNHEARD) {
             self.insist();
         }
@@ -240,10 +332,12 @@ impl PythonInterrupter {
         self.signal();
         if !ATTACHING.swap(true, Ordering::SeqCst) {
             // It waits for as long as C code holds the lock; one such thread is enough.
-            let attached = std::thread::Builder::new().name("warmcell-nudge".to_owned()).spawn(|| {
-                Python::attach(|_| ());
-                ATTACHING.store(false, Ordering::SeqCst);
-            });
+            let attached = std::thread::Builder::new()
+                .name("warmcell-nudge".to_owned())
+                .spawn(|| {
+                    Python::attach(|_| ());
+                    ATTACHING.store(false, Ordering::SeqCst);
+                });
             if attached.is_err() {
                 ATTACHING.store(false, Ordering::SeqCst);
             }

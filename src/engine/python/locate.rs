@@ -1,10 +1,12 @@
 //! Which python a session gets: the interpreter whose packages and standard library its cells see, and which
 //! `sys.executable` names.
 //!
-//! The libpython that runs the cells was chosen when the program was linked. A python fits it when it is CPython of the same
-//! minor version, since those share bytecode, extension modules and `lib/python3.N`; it need not be the same installation, so
-//! a virtual environment made with the system's 3.11.2 works in a build for 3.11.7. One of another minor version would start
-//! "fine" and find no packages: it is refused when it was asked for, and passed over with a notice when it was only found.
+//! The libpython that runs the cells was chosen when the program was linked, and with it the standard library: these two
+//! belong together to the patch level and the way they were built (the `ssl` of 3.11.7 does not load into 3.11.2; Debian's
+//! library folder has no `socket` at all, since it is a part of Debian's libpython). A virtual environment adds packages
+//! alone, so one made with any CPython of the same minor version serves; where it was made with another installation, `home`
+//! keeps CPython from taking that one's standard library. One of another minor version would start "fine" and find no
+//! packages: it is refused when it was asked for, and passed over with a notice when it was only found.
 //!
 //! Environments are judged by their files. Only a bare interpreter that someone asked for is run, see [`ask`]. Nothing here
 //! knows pyo3 or an initialised interpreter.
@@ -23,7 +25,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 pub(crate) use self::error::LocateError;
-use super::version::{BUILT_EXECUTABLE, BUILT_MINOR};
+use super::version::{BUILT_EXECUTABLE, BUILT_MINOR, BUILT_PREFIX};
 
 /// The python of a session.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,6 +33,10 @@ pub(crate) struct Located {
     /// What `PyConfig.executable` is to be: absolute, and an environment's own `bin/python` rather than what that links to,
     /// since CPython finds `pyvenv.cfg`, and with it site-packages, from this very path.
     pub(crate) executable: PathBuf,
+    /// What `PyConfig.home` is to be, if it is to be set: the installation of the embedded libpython, where `executable` was
+    /// made with another. `multiprocessing` then has to start children by the python of the build, `BUILT_EXECUTABLE`: it
+    /// hands them this process's `sys.path`, and so a standard library that `executable` does not fit.
+    pub(crate) home: Option<PathBuf>,
     /// Why it is this one.
     pub(crate) chosen_by: ChosenBy,
     /// What was found first and could not serve, in one line: the likeliest reason for a later `ModuleNotFoundError`.
@@ -76,6 +82,7 @@ pub(crate) fn locate(
     let build = Build {
         minor: BUILT_MINOR,
         executable: Path::new(BUILT_EXECUTABLE),
+        prefix: Path::new(BUILT_PREFIX),
         search_path: &search_path,
     };
     build.locate(asked, cwd, virtual_env)
@@ -85,7 +92,14 @@ pub(crate) fn locate(
 struct Build<'a> {
     minor: u8,
     executable: &'a Path,
+    prefix: &'a Path,
     search_path: &'a OsStr,
+}
+
+/// A python that serves; see [`Located`].
+struct Python {
+    executable: PathBuf,
+    home: Option<PathBuf>,
 }
 
 impl Build<'_> {
@@ -98,31 +112,22 @@ impl Build<'_> {
         // As the system itself names it: above a link or a `..` lie other folders than the path shows.
         let cwd = &cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
         if let Some(asked) = asked {
-            let executable = self.asked(asked, cwd)?;
-            return Ok(Located {
-                executable,
-                chosen_by: ChosenBy::Option,
-                notice: None,
-            });
+            return Ok(located(
+                self.asked(asked, cwd)?,
+                ChosenBy::Option,
+                Vec::new(),
+            ));
         }
         let mut passed_over = Vec::new();
         if let Some(folder) = virtual_env.filter(|folder| !folder.is_empty()) {
             match self.environment(&cwd.join(folder)) {
-                Ok(executable) => {
-                    return Ok(Located {
-                        executable,
-                        chosen_by: ChosenBy::VirtualEnv,
-                        notice: None,
-                    });
-                }
+                Ok(python) => return Ok(located(python, ChosenBy::VirtualEnv, passed_over)),
                 Err(error) => passed_over.push(format!("VIRTUAL_ENV: {}", error.problem())),
             }
         }
         for folder in nearest_environments(cwd) {
             match self.nearby(&folder) {
-                Ok(executable) => {
-                    return Ok(located(executable, ChosenBy::Nearby(folder), passed_over));
-                }
+                Ok(python) => return Ok(located(python, ChosenBy::Nearby(folder), passed_over)),
                 Err(error) => passed_over.push(error.problem()),
             }
         }
@@ -133,11 +138,15 @@ impl Build<'_> {
                 self.executable.display()
             ));
         }
-        Ok(located(executable, ChosenBy::Built, passed_over))
+        let python = Python {
+            executable,
+            home: None,
+        };
+        Ok(located(python, ChosenBy::Built, passed_over))
     }
 
-    /// The executable of what someone asked for by a path or by a name on PATH.
-    fn asked(&self, asked: &Path, cwd: &Path) -> Result<PathBuf, LocateError> {
+    /// What someone asked for by a path or by a name on PATH.
+    fn asked(&self, asked: &Path, cwd: &Path) -> Result<Python, LocateError> {
         let path = absolute(asked, cwd);
         if asked.as_os_str().is_empty() {
             return Err(LocateError::Missing {
@@ -151,12 +160,7 @@ impl Build<'_> {
             return self.interpreter(&on_path.ok_or(LocateError::Missing { path })?, cwd);
         }
         if let Some(folder) = environment_of(&path) {
-            self.environment(&folder)?;
-            return if runnable(&path) {
-                Ok(path)
-            } else {
-                Err(self.broken(&folder, dead(&path)))
-            };
+            return self.inside(&folder, path);
         }
         if !path.is_dir() {
             return self.interpreter(&path, cwd);
@@ -175,8 +179,20 @@ impl Build<'_> {
         self.interpreter(&executable, cwd)
     }
 
-    /// The executable of an environment that was found and not asked for.
-    fn nearby(&self, folder: &Path) -> Result<PathBuf, LocateError> {
+    /// An interpreter that someone chose among those of an environment.
+    fn inside(&self, folder: &Path, executable: PathBuf) -> Result<Python, LocateError> {
+        let python = self.environment(folder)?;
+        if !runnable(&executable) {
+            return Err(self.broken(folder, dead(&executable)));
+        }
+        Ok(Python {
+            executable,
+            ..python
+        })
+    }
+
+    /// An environment that was found and not asked for.
+    fn nearby(&self, folder: &Path) -> Result<Python, LocateError> {
         if is_planted(folder) {
             return Err(LocateError::Planted {
                 path: folder.to_owned(),
@@ -185,8 +201,8 @@ impl Build<'_> {
         self.environment(folder)
     }
 
-    /// The executable of a virtual environment, judged by its files: it starts no process.
-    fn environment(&self, folder: &Path) -> Result<PathBuf, LocateError> {
+    /// A virtual environment, judged by its files: it starts no process.
+    fn environment(&self, folder: &Path) -> Result<Python, LocateError> {
         if !folder.exists() {
             return Err(LocateError::Missing {
                 path: folder.to_owned(),
@@ -228,29 +244,48 @@ impl Build<'_> {
                 format!("it has no folder `lib/python3.{}`", self.minor),
             ));
         }
-        Ok(executable)
+        let base = settings.home.as_deref().and_then(Path::parent);
+        let foreign = base.is_none_or(|base| !same_folder(base, self.prefix));
+        let home = (foreign && self.prefix.is_dir()).then(|| self.prefix.to_owned());
+        Ok(Python { executable, home })
     }
 
-    /// The real executable behind an interpreter, which is run to tell it, unless it is the one of the build.
-    fn interpreter(&self, path: &Path, cwd: &Path) -> Result<PathBuf, LocateError> {
+    /// A bare interpreter that someone asked for, or the environment that it turns out to be a shim of.
+    fn interpreter(&self, path: &Path, cwd: &Path) -> Result<Python, LocateError> {
+        let (executable, home) = (path.to_owned(), None);
+        if path == self.executable && runnable(path) {
+            return Ok(Python { executable, home });
+        }
+        let answer = self.ask(path, cwd)?;
+        if let Some(folder) = environment_of(&answer.executable) {
+            return self.inside(&folder, answer.executable);
+        }
+        if self.prefix.is_dir() && !same_folder(&answer.prefix, self.prefix) {
+            let (path, built) = (executable, self.prefix.to_owned());
+            return Err(LocateError::OtherInstallation { path, built });
+        }
+        Ok(Python {
+            executable: answer.executable,
+            home,
+        })
+    }
+
+    /// Runs an interpreter to see whether it is a CPython of the right version.
+    fn ask(&self, path: &Path, cwd: &Path) -> Result<ask::Answer, LocateError> {
         if !runnable(path) {
             return Err(self.no_python(path, dead(path)));
-        }
-        if path == self.executable {
-            return Ok(path.to_owned());
         }
         let answer =
             ask::ask(path, cwd, ask::DEADLINE).map_err(|reason| self.no_python(path, reason))?;
         if answer.implementation != "cpython" {
-            let (path, found) = (path.to_owned(), answer.implementation);
             return Err(LocateError::OtherImplementation {
-                path,
-                found,
+                path: path.to_owned(),
+                found: answer.implementation,
                 built: self.minor,
             });
         }
-        self.fits(path, &answer.executable, answer.version)?;
-        Ok(answer.executable)
+        self.fits(path, &answer.executable, answer.version.clone())?;
+        Ok(answer)
     }
 
     /// The python of the build; on a machine without it, the first on PATH that fits.
@@ -260,7 +295,8 @@ impl Build<'_> {
         }
         let name = format!("python3.{}", self.minor);
         self.on_search_path(OsStr::new(&name))
-            .find_map(|path| self.interpreter(&path, cwd).ok())
+            .find_map(|path| self.ask(&path, cwd).ok())
+            .map(|answer| answer.executable)
             .ok_or_else(|| LocateError::NoneLeft {
                 gone: self.executable.to_owned(),
                 built: self.minor,
@@ -304,16 +340,15 @@ impl Build<'_> {
     }
 }
 
-fn located(executable: PathBuf, chosen_by: ChosenBy, passed_over: Vec<String>) -> Located {
+fn located(python: Python, chosen_by: ChosenBy, passed_over: Vec<String>) -> Located {
+    let Python { executable, home } = python;
     let notice = (!passed_over.is_empty()).then(|| {
-        format!(
-            "{}; `{}` is used instead",
-            passed_over.join("; "),
-            executable.display()
-        )
+        let reasons = passed_over.join("; ");
+        format!("{reasons}; `{}` is used instead", executable.display())
     });
     Located {
         executable,
+        home,
         chosen_by,
         notice,
     }
@@ -376,6 +411,8 @@ struct Settings {
     /// Major and minor version, such as `3.11`.
     version: Option<String>,
     implementation: Option<String>,
+    /// The folder of the interpreter it was made with, `bin` of that installation.
+    home: Option<PathBuf>,
 }
 
 impl Settings {
@@ -396,9 +433,11 @@ impl Settings {
         // `venv` of the standard library writes the one, virtualenv and uv the other.
         let version = value_of("version").or_else(|| value_of("version_info"));
         let implementation = value_of("implementation").map(str::to_owned);
+        let home = value_of("home").map(PathBuf::from);
         Some(Self {
             version: version.and_then(major_and_minor),
             implementation,
+            home,
         })
     }
 }
@@ -414,6 +453,14 @@ fn major_and_minor(version: &str) -> Option<String> {
 /// `path` from `cwd` on, without `.` in it; links and `..` stay, since what they mean depends on each other.
 fn absolute(path: &Path, cwd: &Path) -> PathBuf {
     cwd.join(path).components().collect()
+}
+
+/// Whether both paths lead to one folder.
+fn same_folder(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    }
 }
 
 /// Whether `path` is a bare name, as one types on a command line.

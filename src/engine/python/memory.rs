@@ -35,8 +35,11 @@ pub(super) fn install() {
         realloc: Some(raw_realloc),
         free: Some(raw_free),
     };
-    let mut arena =
-        ffi::PyObjectArenaAllocator { ctx: null_mut(), alloc: Some(arena_alloc), free: Some(arena_free) };
+    let mut arena = ffi::PyObjectArenaAllocator {
+        ctx: null_mut(),
+        alloc: Some(arena_alloc),
+        free: Some(arena_free),
+    };
     // SAFETY: CPython is not initialised and has allocated nothing; both structs are copied by the calls.
     unsafe {
         ffi::PyMem_SetAllocator(ffi::PyMemAllocatorDomain::PYMEM_DOMAIN_RAW, &raw mut raw);
@@ -53,12 +56,15 @@ pub(super) struct Budget {
 impl Budget {
     /// `baseline` is what the interpreter held when it was ready.
     pub(super) fn new(baseline: i64, memory_mb: u64) -> Self {
-        Self { limit: baseline.saturating_add(i64::try_from(memory_mb << 20).unwrap_or(i64::MAX)) }
+        Self {
+            limit: baseline.saturating_add(i64::try_from(memory_mb << 20).unwrap_or(i64::MAX)),
+        }
     }
 
     /// Holds the interpreter to this budget from now on, with the cell's part of the reserve.
     pub(super) fn arm(self) {
-        let with_reserve = (USED.load(Ordering::Relaxed) + CELL_RESERVE).min(self.limit.saturating_add(RESERVE));
+        let with_reserve =
+            (USED.load(Ordering::Relaxed) + CELL_RESERVE).min(self.limit.saturating_add(RESERVE));
         LIMIT.store(self.limit.max(with_reserve), Ordering::Relaxed);
     }
 }
@@ -108,7 +114,11 @@ fn take(bytes: usize) -> bool {
 /// Settles what was taken for a request against what malloc gave for it.
 fn settle(block: *mut c_void, taken: usize) {
     // SAFETY: `block` is null or comes from malloc just now.
-    let given = if block.is_null() { 0 } else { unsafe { libc::malloc_usable_size(block) } };
+    let given = if block.is_null() {
+        0
+    } else {
+        unsafe { libc::malloc_usable_size(block) }
+    };
     USED.fetch_add(given as i64 - taken as i64, Ordering::Relaxed);
 }
 
@@ -123,7 +133,10 @@ extern "C" fn raw_malloc(_context: *mut c_void, size: usize) -> *mut c_void {
 }
 
 extern "C" fn raw_calloc(_context: *mut c_void, count: usize, size: usize) -> *mut c_void {
-    let Some(bytes) = count.checked_mul(size).filter(|bytes| *bytes <= isize::MAX as usize) else {
+    let Some(bytes) = count
+        .checked_mul(size)
+        .filter(|bytes| *bytes <= isize::MAX as usize)
+    else {
         return null_mut();
     };
     if !take(bytes) {
@@ -137,7 +150,11 @@ extern "C" fn raw_calloc(_context: *mut c_void, count: usize, size: usize) -> *m
 
 extern "C" fn raw_realloc(_context: *mut c_void, block: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: CPython passes null or a block that these hooks gave it.
-    let old = if block.is_null() { 0 } else { unsafe { libc::malloc_usable_size(block) } };
+    let old = if block.is_null() {
+        0
+    } else {
+        unsafe { libc::malloc_usable_size(block) }
+    };
     let more = size.saturating_sub(old);
     if size > isize::MAX as usize || (more > 0 && !take(more)) {
         return null_mut();
@@ -169,7 +186,14 @@ extern "C" fn arena_alloc(_context: *mut c_void, size: usize) -> *mut c_void {
     }
     // SAFETY: a fresh anonymous mapping touches nothing that exists.
     let arena = unsafe {
-        libc::mmap(null_mut(), size, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+        libc::mmap(
+            null_mut(),
+            size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
     };
     if arena == libc::MAP_FAILED {
         USED.fetch_sub(size as i64, Ordering::Relaxed);

@@ -12,7 +12,7 @@ use super::interpreter::Interpreter;
 use super::memory::Budget;
 use super::surroundings::Surroundings;
 use super::values::{self, Refusal};
-use super::{audit, children, cpython, inspect, interrupt, memory, signals, streams};
+use super::{audit, children, cpython, guard, inspect, interrupt, memory, streams};
 use crate::engine::{Completion, Engine, EngineError, Opening, Task, Variable};
 use crate::outcome::{Display, Failure, FailureKind, Json};
 
@@ -44,6 +44,8 @@ pub(super) struct PythonSession {
     remembered: VecDeque<Py<PyString>>,
     /// The cells whose lines must stay, since functions of theirs may live.
     kept: Vec<Py<PyString>>,
+    /// What the first outcome must say.
+    notice: Option<String>,
 }
 
 /// A compiled cell, and the name it was compiled with.
@@ -72,13 +74,18 @@ impl PythonSession {
             budget: Budget::new(interpreter.baseline_memory, opening.limits.memory_mb),
             surroundings: Surroundings::new(opening),
             opening: opening.clone(),
-            suffix: if number == 1 { ">".to_owned() } else { format!(" of session {number}>") },
+            suffix: if number == 1 {
+                ">".to_owned()
+            } else {
+                format!(" of session {number}>")
+            },
             module,
             globals,
             event_loop: None,
             cache: Some(HashMap::new()),
             remembered: VecDeque::new(),
             kept: Vec::new(),
+            notice: interpreter.located.notice.clone(),
             interpreter,
         })
     }
@@ -87,7 +94,10 @@ impl PythonSession {
     fn cell(&mut self, py: Python<'_>, task: &Task<'_>) -> Completion {
         if let Err(error) = self.enter(py, task.epoch) {
             let completion = Completion {
-                failure: Some(Failure::new(FailureKind::Unavailable, error.value(py).to_string())),
+                failure: Some(Failure::new(
+                    FailureKind::Unavailable,
+                    error.value(py).to_string(),
+                )),
                 ..Completion::default()
             };
             self.leave(py);
@@ -96,6 +106,9 @@ impl PythonSession {
         self.budget.arm();
         interrupt::begin(task.epoch);
         let mut completion = self.perform(py, task);
+        if interrupt::was_heard(task.epoch) {
+            self.end_own_task(py);
+        }
         completion.interrupted = interrupt::end(py, task.epoch);
         memory::disarm();
         if audit::is_forked_child() {
@@ -104,12 +117,16 @@ impl PythonSession {
         if completion.interrupted {
             completion.value = None;
             if let Some(failure) = &mut completion.failure {
-                failure.traceback = failure.traceback.take().map(|text| without_last_line(&text));
+                failure.traceback = failure
+                    .traceback
+                    .take()
+                    .map(|text| without_last_line(&text));
             }
             children::kill_those_of_the_cell();
             self.repair_loop(py);
         }
         self.leave(py);
+        completion.notice = self.notice.take();
         completion
     }
 
@@ -125,7 +142,7 @@ impl PythonSession {
     }
 
     fn leave(&mut self, py: Python<'_>) {
-        signals::put_back();
+        guard::put_back(py);
         if let Err(error) = self.surroundings.leave(py, &self.interpreter.clone()) {
             error.write_unraisable(py, None);
         }
@@ -135,7 +152,10 @@ impl PythonSession {
     /// Compiles, runs and converts: all that the deadline is for.
     fn perform(&mut self, py: Python<'_>, task: &Task<'_>) -> Completion {
         let shown_name = format!("<cell {}>", task.number);
-        let cached = self.cache.as_ref().and_then(|cache| cache.get(task.code).cloned());
+        let cached = self
+            .cache
+            .as_ref()
+            .and_then(|cache| cache.get(task.code).cloned());
         let (cell, stumble) = match cached {
             Some(cell) => {
                 let result = self.execute(py, task, &cell.compiled);
@@ -155,14 +175,25 @@ impl PythonSession {
                     Stumble::Running(error) => (error, false),
                 };
                 let suffix = if self.suffix == ">" { "" } else { &self.suffix };
-                let origin = Origin { file_name: &file_name, shown_name: &shown_name, suffix, from_compiler };
+                let origin = Origin {
+                    file_name: &file_name,
+                    shown_name: &shown_name,
+                    suffix,
+                    from_compiler,
+                };
                 let environment = self.interpreter.environment(self.opening.limits.memory_mb);
                 // What is said about an exception of the budget's must not fail for the same reason.
                 memory::disarm();
-                let mut failure = self.interpreter.reporter.failure(py, error, &origin, &environment);
+                let mut failure =
+                    self.interpreter
+                        .reporter
+                        .failure(py, error, &origin, &environment);
                 let indentation = cell.as_ref().map_or(0, |cell| cell.compiled.indentation);
                 failure.column = failure.column.map(|column| column + indentation as u32);
-                Completion { failure: Some(failure), ..Completion::default() }
+                Completion {
+                    failure: Some(failure),
+                    ..Completion::default()
+                }
             }
         }
     }
@@ -178,14 +209,21 @@ impl PythonSession {
     ) -> (Option<Rc<Cached>>, Result<Completion, Stumble>) {
         let file_name = self.file_name(task.number);
         let python_name = PyString::new(py, &file_name);
-        let compiled = match self.interpreter.compiler.compile(py, task.code, &python_name) {
+        let compiled = match self
+            .interpreter
+            .compiler
+            .compile(py, task.code, &python_name)
+        {
             Ok(compiled) => compiled,
             Err(error) => return (None, Err(Stumble::Compiling(error))),
         };
         let source = compiled.source.as_deref().unwrap_or(task.code);
         let remembered = self.interpreter.remember_lines(py, &python_name, source);
         self.note_lines(py, python_name.unbind(), compiled.has_functions);
-        let cell = Rc::new(Cached { compiled, file_name });
+        let cell = Rc::new(Cached {
+            compiled,
+            file_name,
+        });
         if let Err(error) = remembered {
             return (Some(cell), Err(Stumble::Running(error)));
         }
@@ -216,7 +254,12 @@ impl PythonSession {
         }
     }
 
-    fn execute(&mut self, py: Python<'_>, task: &Task<'_>, compiled: &Compiled) -> Result<Completion, Stumble> {
+    fn execute(
+        &mut self,
+        py: Python<'_>,
+        task: &Task<'_>,
+        compiled: &Compiled,
+    ) -> Result<Completion, Stumble> {
         let result = if compiled.awaits {
             self.run_in_loop(py, task.epoch, compiled)
         } else {
@@ -263,14 +306,21 @@ impl PythonSession {
     fn hand_over(&self, value: &Bound<'_, PyAny>, promised: bool) -> Result<Completion, Stumble> {
         let limits = &self.opening.limits;
         let refusal = match values::to_json(value, limits.value_bytes, self.opening.integers) {
-            Ok(text) => return Ok(Completion { value: Some(Json::from_converter(text)), ..Completion::default() }),
+            Ok(text) => {
+                return Ok(Completion {
+                    value: Some(Json::from_converter(text)),
+                    ..Completion::default()
+                });
+            }
             Err(Refusal::Interrupted(error)) => return Err(Stumble::Running(error)),
             Err(refusal) => refusal,
         };
         let (kind, hint) = match &refusal {
             Refusal::TooLarge { .. } => (
                 FailureKind::OutputLimit,
-                Some("return less: a summary, a part, or the size; or raise `valueBytes`".to_owned()),
+                Some(
+                    "return less: a summary, a part, or the size; or raise `valueBytes`".to_owned(),
+                ),
             ),
             Refusal::NotJson { hint, .. } => (FailureKind::InvalidOutput, hint.clone()),
             Refusal::Interrupted(_) => (FailureKind::Internal, None),
@@ -283,8 +333,24 @@ impl PythonSession {
         if !promised && kind == FailureKind::InvalidOutput {
             return Ok(Completion::default());
         }
-        let failure = Failure { hint, ..Failure::new(kind, refusal.message()) };
-        Ok(Completion { failure: Some(failure), ..Completion::default() })
+        let failure = Failure {
+            hint,
+            ..Failure::new(kind, refusal.message())
+        };
+        Ok(Completion {
+            failure: Some(failure),
+            ..Completion::default()
+        })
+    }
+
+    /// A stopped cell's task that goes on all the same is closed while the interrupt still holds it: left alone, its code
+    /// would run on when somebody lets go of it.
+    fn end_own_task(&self, py: Python<'_>) {
+        if self.event_loop.is_some()
+            && let Ok(tasks) = self.interpreter.tasks(py)
+        {
+            tasks.close_own(py);
+        }
     }
 
     fn repair_loop(&self, py: Python<'_>) {
@@ -341,7 +407,9 @@ impl Engine for PythonSession {
             self.discard(py, epoch, module, &globals);
             let restored = self.interpreter.restore_baseline(py, folder.as_ref());
             self.leave(py);
-            self.interpreter.make_main(py, &self.module).map_err(refused)?;
+            self.interpreter
+                .make_main(py, &self.module)
+                .map_err(refused)?;
             restored.map_err(refused)
         })
     }
@@ -361,10 +429,15 @@ impl Engine for PythonSession {
                 .and_then(|keyword| keyword.call_method1("iskeyword", (name,))?.is_truthy())
                 .unwrap_or(false);
             if !is_name || is_keyword {
-                return Err(EngineError(format!("`{name}` cannot be a variable's name in Python")));
+                return Err(EngineError(format!(
+                    "`{name}` cannot be a variable's name in Python"
+                )));
             }
             let value = values::from_json(py, value.as_str()).map_err(|error| {
-                EngineError(format!("the value for `{name}` cannot be taken over: {}", error.value(py)))
+                EngineError(format!(
+                    "the value for `{name}` cannot be taken over: {}",
+                    error.value(py)
+                ))
             })?;
             self.globals.bind(py).set_item(name, value).map_err(refused)
         })
@@ -405,11 +478,17 @@ fn run_parts<'py>(
 /// How a value that is not JSON looks: its `repr`, which is code of the program's.
 fn shown(value: &Bound<'_, PyAny>) -> Result<String, Stumble> {
     match value.repr() {
-        Ok(text) => Ok(failure::cut(text.to_string_lossy().into_owned(), SHOWN_BYTES)),
+        Ok(text) => Ok(failure::cut(
+            text.to_string_lossy().into_owned(),
+            SHOWN_BYTES,
+        )),
         Err(error) if interrupt::is_interrupt(value.py(), &error) => Err(Stumble::Running(error)),
         Err(error) => {
             let raised = cpython::type_name(error.value(value.py()).as_any());
-            Ok(format!("<{} object, whose `__repr__` raised {raised}>", cpython::type_name(value)))
+            Ok(format!(
+                "<{} object, whose `__repr__` raised {raised}>",
+                cpython::type_name(value)
+            ))
         }
     }
 }
@@ -418,13 +497,18 @@ fn shown(value: &Bound<'_, PyAny>) -> Result<String, Stumble> {
 fn end_forked_child(completion: &Completion) -> ! {
     let status = match &completion.failure {
         None => 0,
-        Some(failure) if failure.kind == FailureKind::Exit => match failure.message.parse::<i32>() {
-            Ok(status) => status,
-            Err(_) => {
-                streams::print_in_child(crate::output::Stream::Stderr, format!("{}\n", failure.message).as_bytes());
-                1
+        Some(failure) if failure.kind == FailureKind::Exit => {
+            match failure.message.parse::<i32>() {
+                Ok(status) => status,
+                Err(_) => {
+                    streams::print_in_child(
+                        crate::output::Stream::Stderr,
+                        format!("{}\n", failure.message).as_bytes(),
+                    );
+                    1
+                }
             }
-        },
+        }
         Some(failure) => {
             let text = failure.traceback.as_deref().unwrap_or(&failure.message);
             streams::print_in_child(crate::output::Stream::Stderr, text.as_bytes());
@@ -437,7 +521,10 @@ fn end_forked_child(completion: &Completion) -> ! {
 
 /// Where a stopped cell stood, without the exception that stopped it.
 fn without_last_line(traceback: &str) -> String {
-    let end = traceback.trim_end().rfind('\n').map_or(0, |newline| newline + 1);
+    let end = traceback
+        .trim_end()
+        .rfind('\n')
+        .map_or(0, |newline| newline + 1);
     traceback[..end].to_owned()
 }
 

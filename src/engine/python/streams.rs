@@ -18,8 +18,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
-use super::cpython::{self, ContextVariable};
 use super::audit;
+use super::cpython::{self, ContextVariable};
 use crate::output::{Origin, Sink, Stream};
 
 static ROUTE: Mutex<Option<Route>> = Mutex::new(None);
@@ -58,18 +58,40 @@ impl Streams {
             awaits: false,
             threads: HashMap::new(),
         });
-        let stdout = Bound::new(py, TextStream { stream: Stream::Stdout })?.into_any().unbind();
-        let stderr = Bound::new(py, TextStream { stream: Stream::Stderr })?.into_any().unbind();
+        let stdout = Bound::new(
+            py,
+            TextStream {
+                stream: Stream::Stdout,
+            },
+        )?
+        .into_any()
+        .unbind();
+        let stderr = Bound::new(
+            py,
+            TextStream {
+                stream: Stream::Stderr,
+            },
+        )?
+        .into_any()
+        .unbind();
         let stdin = Bound::new(py, NoInput)?.into_any().unbind();
         let text_base = py.import("io")?.getattr("TextIOBase")?;
         text_base.call_method1("register", (py.get_type::<TextStream>(),))?;
         text_base.call_method1("register", (py.get_type::<NoInput>(),))?;
         let sys = py.import("sys")?.dict();
-        for (name, object) in [("__stdout__", &stdout), ("__stderr__", &stderr), ("__stdin__", &stdin)] {
+        for (name, object) in [
+            ("__stdout__", &stdout),
+            ("__stderr__", &stderr),
+            ("__stdin__", &stdin),
+        ] {
             sys.set_item(name, object)?;
         }
         let names = ["stdout", "stderr", "stdin"].map(|name| PyString::intern(py, name).unbind());
-        let streams = Self { names, objects: [stdout, stderr, stdin], sys: sys.unbind() };
+        let streams = Self {
+            names,
+            objects: [stdout, stderr, stdin],
+            sys: sys.unbind(),
+        };
         streams.put_in_place(py)?;
         Ok(streams)
     }
@@ -87,7 +109,11 @@ impl Streams {
 /// A cell of the session with this sink begins.
 pub(super) fn begin(sink: &Arc<dyn Sink>, epoch: u64) {
     if let Some(route) = &mut *route() {
-        if route.sink.as_ref().is_none_or(|last| !Arc::ptr_eq(last, sink)) {
+        if route
+            .sink
+            .as_ref()
+            .is_none_or(|last| !Arc::ptr_eq(last, sink))
+        {
             route.sink = Some(sink.clone());
         }
         (route.epoch, route.awaits) = (epoch, false);
@@ -96,7 +122,13 @@ pub(super) fn begin(sink: &Arc<dyn Sink>, epoch: u64) {
 
 /// The running cell runs inside the loop from now on, under a context that names it.
 pub(super) fn begin_awaiting(py: Python<'_>, sink: &Arc<dyn Sink>, epoch: u64) -> PyResult<()> {
-    let mark = Bound::new(py, CellMark { epoch, sink: sink.clone() })?;
+    let mark = Bound::new(
+        py,
+        CellMark {
+            epoch,
+            sink: sink.clone(),
+        },
+    )?;
     if let Some(cell) = CELL.get() {
         cell.set(py, mark.as_any())?;
     }
@@ -108,7 +140,11 @@ pub(super) fn begin_awaiting(py: Python<'_>, sink: &Arc<dyn Sink>, epoch: u64) -
 
 /// The cell has ended: threads that are alive now print for the background from now on.
 pub(super) fn end(py: Python<'_>) {
-    let ids = if cpython::is_only_thread(py) { Vec::new() } else { cpython::thread_ids(py) };
+    let ids = if cpython::is_only_thread(py) {
+        Vec::new()
+    } else {
+        cpython::thread_ids(py)
+    };
     let mut dropped = HashMap::new();
     if let Some(route) = &mut *route() {
         (route.epoch, route.awaits) = (0, false);
@@ -137,20 +173,42 @@ fn speaker(py: Python<'_>) -> Option<(Arc<dyn Sink>, Origin)> {
         let route = route();
         let route = route.as_ref()?;
         let is_interpreter = thread == route.interpreter_thread;
-        let owner = if is_interpreter { None } else { route.threads.get(&thread).cloned() };
-        (route.sink.clone(), route.epoch, !is_interpreter || route.awaits, owner)
+        let owner = if is_interpreter {
+            None
+        } else {
+            route.threads.get(&thread).cloned()
+        };
+        (
+            route.sink.clone(),
+            route.epoch,
+            !is_interpreter || route.awaits,
+            owner,
+        )
     };
     if ask_context
         && let Some(value) = CELL.get().and_then(|cell| cell.get(py))
         && let Ok(mark) = value.cast::<CellMark>()
     {
         let mark = mark.get();
-        let origin = if mark.epoch == epoch { Origin::Cell } else { Origin::Background };
+        let origin = if mark.epoch == epoch {
+            Origin::Cell
+        } else {
+            Origin::Background
+        };
         return Some((mark.sink.clone(), origin));
     }
     match owner {
         Some(sink) => Some((sink, Origin::Background)),
-        None => sink.map(|sink| (sink, if epoch == 0 { Origin::Background } else { Origin::Cell })),
+        None => sink.map(|sink| {
+            (
+                sink,
+                if epoch == 0 {
+                    Origin::Background
+                } else {
+                    Origin::Cell
+                },
+            )
+        }),
     }
 }
 
@@ -163,13 +221,18 @@ fn print(py: Python<'_>, stream: Stream, bytes: &[u8]) {
 }
 
 pub(super) fn print_in_child(stream: Stream, mut bytes: &[u8]) {
-    let descriptor = if stream == Stream::Stdout { libc::STDOUT_FILENO } else { libc::STDERR_FILENO };
+    let descriptor = if stream == Stream::Stdout {
+        libc::STDOUT_FILENO
+    } else {
+        libc::STDERR_FILENO
+    };
     while !bytes.is_empty() {
         // SAFETY: writes bytes that are there.
         let written = unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) };
         match usize::try_from(written) {
             Ok(written) => bytes = &bytes[written..],
-            Err(_) if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {
+            }
             Err(_) => return,
         }
     }
@@ -194,7 +257,9 @@ impl TextStream {
         let py = text.py();
         let Ok(text) = text.cast::<PyString>() else {
             let type_name = cpython::type_name(text);
-            return Err(PyTypeError::new_err(format!("write() argument must be str, not {type_name}")));
+            return Err(PyTypeError::new_err(format!(
+                "write() argument must be str, not {type_name}"
+            )));
         };
         match text.to_str() {
             Ok(utf8) => print(py, self.stream, utf8.as_bytes()),
@@ -221,7 +286,9 @@ impl TextStream {
 
     #[getter]
     fn buffer(&self) -> ByteStream {
-        ByteStream { stream: self.stream }
+        ByteStream {
+            stream: self.stream,
+        }
     }
 
     #[getter]
@@ -339,7 +406,10 @@ impl TextStream {
     fn __exit__(&self, _arguments: &Bound<'_, PyTuple>) {}
 
     fn __repr__(&self) -> String {
-        format!("<warmcell.TextStream name='{}' mode='w' encoding='utf-8'>", self.name())
+        format!(
+            "<warmcell.TextStream name='{}' mode='w' encoding='utf-8'>",
+            self.name()
+        )
     }
 }
 
@@ -370,7 +440,9 @@ impl ByteStream {
 
     #[getter]
     fn raw(&self) -> Self {
-        Self { stream: self.stream }
+        Self {
+            stream: self.stream,
+        }
     }
 
     #[getter]
@@ -411,7 +483,10 @@ fn flush(py: Python<'_>, stream: Stream) {
 }
 
 fn unsupported(py: Python<'_>, what: &str) -> PyErr {
-    match py.import("io").and_then(|io| io.getattr("UnsupportedOperation")?.call1((what,))) {
+    match py
+        .import("io")
+        .and_then(|io| io.getattr("UnsupportedOperation")?.call1((what,)))
+    {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
     }

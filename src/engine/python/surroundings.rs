@@ -27,9 +27,16 @@ pub(super) struct Surroundings {
 impl Surroundings {
     /// As a fresh session has them.
     pub(super) fn new(opening: &Opening) -> Self {
-        let variables =
-            opening.env.iter().map(|(name, value)| (name.into(), Some(value.into()))).collect::<BTreeMap<_, _>>();
-        Self { folder: opening.cwd.clone(), variables, host_folder: None }
+        let variables = opening
+            .env
+            .iter()
+            .map(|(name, value)| (name.into(), Some(value.into())))
+            .collect::<BTreeMap<_, _>>();
+        Self {
+            folder: opening.cwd.clone(),
+            variables,
+            host_folder: None,
+        }
     }
 
     /// The folder in which the session's cells run, when it is not the host's.
@@ -42,13 +49,21 @@ impl Surroundings {
         if let Some(folder) = &self.folder {
             self.host_folder = audit::open_working_folder();
             if let Err(error) = std::env::set_current_dir(folder) {
-                let text = format!("the session's folder `{}` cannot be entered: {error}", folder.display());
+                let text = format!(
+                    "the session's folder `{}` cannot be entered: {error}",
+                    folder.display()
+                );
                 return Err(pyo3::exceptions::PyOSError::new_err(text));
             }
         }
         if !self.variables.is_empty() {
             // What was there before must be noted before it is changed: setting a variable does so, by its audit event.
-            interpreter.set_variables(py, self.variables.iter().map(|(name, value)| (&**name, value.as_deref())))?;
+            interpreter.set_variables(
+                py,
+                self.variables
+                    .iter()
+                    .map(|(name, value)| (&**name, value.as_deref())),
+            )?;
         }
         Ok(())
     }
@@ -57,14 +72,22 @@ impl Surroundings {
     pub(super) fn leave(&mut self, py: Python<'_>, interpreter: &Interpreter) -> PyResult<()> {
         let touched = audit::take_touched();
         let host_folder = self.host_folder.take();
-        let Before { folder, environment } = touched.unwrap_or(Before { folder: None, environment: None });
+        let Before {
+            folder,
+            environment,
+        } = touched.unwrap_or(Before {
+            folder: None,
+            environment: None,
+        });
         if folder.is_some() {
             self.folder = std::env::current_dir().ok();
         }
         if let Some(host) = host_folder.or(folder) {
             audit::go_back(&host)?;
         }
-        let Some(before) = environment else { return Ok(()) };
+        let Some(before) = environment else {
+            return Ok(());
+        };
         let now: HashMap<OsString, OsString> = std::env::vars_os().collect();
         let mut undo: Vec<(OsString, Option<OsString>)> = Vec::new();
         self.variables.clear();
@@ -78,7 +101,9 @@ impl Surroundings {
             self.variables.insert(name.clone(), None);
             undo.push((name.clone(), Some(value.clone())));
         }
-        let changes = undo.iter().map(|(name, value)| (name.as_os_str(), value.as_deref()));
+        let changes = undo
+            .iter()
+            .map(|(name, value)| (name.as_os_str(), value.as_deref()));
         let result = interpreter.set_variables(py, changes);
         // Undoing is a change like any other to the audit hook.
         audit::take_touched();

@@ -34,13 +34,14 @@ def run(loop, parts, namespace):
     task = loop.create_task(drive(parts, namespace))
     driving = loop, task
     try:
-        return loop.run_until_complete(task)
+        value = loop.run_until_complete(task)
     except BaseException:
+        # After an interrupt `driving` is for `repair` to look at.
         if not task.done():
             wind_up(loop, task)
         raise
-    finally:
-        driving = None
+    driving = None
+    return value
 
 
 def wind_up(loop, task):
@@ -77,6 +78,14 @@ def repair(loop):
             task.cancel()
 
 
+def close(coroutine):
+    """Ends a coroutine that would not be cancelled, lest its code run on when somebody lets go of it."""
+    try:
+        coroutine.close()
+    except BaseException:
+        pass
+
+
 def end(loop):
     """Ends what runs in the loop, and the loop. A task that will not end within half a second is left."""
     try:
@@ -85,7 +94,9 @@ def end(loop):
             task._log_destroy_pending = False
             task.cancel()
         if left:
-            loop.run_until_complete(asyncio.wait(left, timeout=0.5))
+            _, stubborn = loop.run_until_complete(asyncio.wait(left, timeout=0.5))
+            for task in stubborn:
+                close(task.get_coro())
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         loop.close()

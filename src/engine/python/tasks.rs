@@ -20,7 +20,9 @@ impl Tasks {
     pub(super) fn load(py: Python<'_>) -> PyResult<Self> {
         let module = helper::load(py, "tasks", include_str!("tasks.py"))?;
         let _ = CANCEL_INSTEAD.set(module.getattr("cancel_instead")?.unbind());
-        Ok(Self { module: module.unbind() })
+        Ok(Self {
+            module: module.unbind(),
+        })
     }
 
     pub(super) fn new_loop(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
@@ -28,7 +30,10 @@ impl Tasks {
     }
 
     pub(super) fn make_current(&self, py: Python<'_>, event_loop: &Py<PyAny>) -> PyResult<()> {
-        self.module.bind(py).call_method1("make_current", (event_loop,)).map(drop)
+        self.module
+            .bind(py)
+            .call_method1("make_current", (event_loop,))
+            .map(drop)
     }
 
     /// Runs the parts of a cell in order, inside the loop.
@@ -39,23 +44,58 @@ impl Tasks {
         parts: &Bound<'py, PyList>,
         globals: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.module.bind(py).call_method1("run", (event_loop, parts, globals))
+        self.module
+            .bind(py)
+            .call_method1("run", (event_loop, parts, globals))
+    }
+
+    /// Closes the coroutine of the cell's own task, should it not have ended. Called natively, so that the trace function
+    /// which may be armed hits the program's code and nothing else.
+    pub(super) fn close_own(&self, py: Python<'_>) {
+        let Ok(driving) = self.module.bind(py).getattr("driving") else {
+            return;
+        };
+        let Ok((_, task)) = driving.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
+            return;
+        };
+        let is_done = task
+            .call_method0("done")
+            .and_then(|done| done.is_truthy())
+            .unwrap_or(true);
+        if !is_done {
+            // What it raises on its way out is of no use to anyone.
+            let _ = task
+                .call_method0("get_coro")
+                .and_then(|coroutine| coroutine.call_method0("close"));
+        }
     }
 
     /// Puts the loop in order after an interrupt.
     pub(super) fn repair(&self, py: Python<'_>, event_loop: &Py<PyAny>) -> PyResult<()> {
-        self.module.bind(py).call_method1("repair", (event_loop,)).map(drop)
+        self.module
+            .bind(py)
+            .call_method1("repair", (event_loop,))
+            .map(drop)
     }
 
     /// Ends the loop and its tasks.
     pub(super) fn end(&self, py: Python<'_>, event_loop: &Py<PyAny>) -> PyResult<()> {
-        self.module.bind(py).call_method1("end", (event_loop,)).map(drop)
+        self.module
+            .bind(py)
+            .call_method1("end", (event_loop,))
+            .map(drop)
     }
 }
 
 /// Asks the cell's own task to end where raising would hit the loop or a task of another cell. Returns whether that was
 /// done.
 pub(super) fn cancel_instead(py: Python<'_>) -> bool {
-    let Some(function) = CANCEL_INSTEAD.get() else { return false };
-    function.bind(py).call0().and_then(|done| done.is_truthy()).unwrap_or(false)
+    let Some(function) = CANCEL_INSTEAD.get() else {
+        return false;
+    };
+    function
+        .bind(py)
+        .call0()
+        .and_then(|done| done.is_truthy())
+        .unwrap_or(false)
 }

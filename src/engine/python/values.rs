@@ -49,7 +49,6 @@ const MAXIMUM_DEPTH: usize = 1_000;
 /// How many items are written between two looks at pending signals: about a millisecond's worth.
 const STEPS_BETWEEN_SIGNALS: usize = 65_536;
 
-
 /// Writes `object` as JSON text of at most `budget` bytes.
 ///
 /// # Errors

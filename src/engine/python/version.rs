@@ -17,6 +17,9 @@ pub(crate) const BUILT_MINOR: u8 = parse_minor(env!("WARMCELL_PYTHON_MINOR"));
 /// The interpreter that belongs to it, on the machine of the build.
 pub(crate) const BUILT_EXECUTABLE: &str = env!("WARMCELL_PYTHON_EXECUTABLE");
 
+/// The installation both belong to, on the machine of the build: `sys.base_prefix`.
+pub(crate) const BUILT_PREFIX: &str = env!("WARMCELL_PYTHON_PREFIX");
+
 /// The folder it was found in, which is also the rpath.
 pub(crate) const BUILT_LIBDIR: &str = env!("WARMCELL_PYTHON_LIBDIR");
 
@@ -64,7 +67,7 @@ fn lies_in(library: &Path, folder: &Path) -> bool {
 }
 
 /// The first word of `Py_GetVersion`, such as `3.11.7`.
-fn loaded_version() -> String {
+pub(crate) fn loaded_version() -> String {
     // SAFETY: CPython documents `Py_GetVersion` as callable before initialisation; it returns a static C string.
     let text = unsafe { CStr::from_ptr(pyo3::ffi::Py_GetVersion()) };
     let text = text.to_string_lossy();
@@ -75,7 +78,7 @@ fn loaded_version() -> String {
 }
 
 /// The file that `Py_GetVersion` was loaded from; empty where the loader cannot say.
-fn loaded_library() -> PathBuf {
+pub(crate) fn loaded_library() -> PathBuf {
     let symbol = pyo3::ffi::Py_GetVersion as *const () as *const libc::c_void;
     let mut found = std::mem::MaybeUninit::<libc::Dl_info>::uninit();
     // SAFETY: `dladdr` reads no memory at `symbol`; it fills `found` when it returns non-zero, and then only is it read. The

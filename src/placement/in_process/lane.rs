@@ -213,7 +213,9 @@ fn serve(mut language: Box<dyn Language>, slot: &Slot, jobs: &Receiver<Job>) {
                 }
             }
             Job::Reset { session, reply } => match residents.get_mut(&session) {
-                Some(resident) => keep_house(slot, Some(reply), |epoch| resident.engine.reset(epoch)),
+                Some(resident) => {
+                    keep_house(slot, Some(reply), |epoch| resident.engine.reset(epoch))
+                }
                 None => drop(reply.send(Err(RuntimeError::Closed))),
             },
             Job::Inspect { session, reply } => {
@@ -262,11 +264,18 @@ fn next_epoch() -> u64 {
 fn run(resident: &mut Resident, language: &mut dyn Language, slot: &Slot, ticket: &Arc<Ticket>) {
     let epoch = next_epoch();
     let now = Instant::now();
-    slot.enter(Work::Cell(ticket.clone()), epoch, ticket.timeout.map(|timeout| now + timeout));
     let Some(number) = ticket.begin(now) else {
-        slot.leave();
         return;
     };
+    slot.enter(
+        Work::Cell(ticket.clone()),
+        epoch,
+        ticket.timeout.map(|timeout| now + timeout),
+    );
+    if ticket.stop_asked().is_some() {
+        // Between the two lines above, when the slot did not show the cell yet.
+        watchdog::wake();
+    }
     let code = source::without_fence(&ticket.code);
     let task = Task {
         code: &code,
@@ -308,9 +317,17 @@ fn after_panic(resident: &mut Resident, language: &mut dyn Language, slot: &Slot
 }
 
 /// Ends what a session held, which may run code of the program's: under a deadline, as a cell.
-fn keep_house(slot: &Slot, reply: Option<Reply<()>>, action: impl FnOnce(u64) -> Result<(), EngineError>) {
+fn keep_house(
+    slot: &Slot,
+    reply: Option<Reply<()>>,
+    action: impl FnOnce(u64) -> Result<(), EngineError>,
+) {
     let epoch = next_epoch();
-    slot.enter(Work::Housekeeping(reply), epoch, Some(Instant::now() + HOUSEKEEPING));
+    slot.enter(
+        Work::Housekeeping(reply),
+        epoch,
+        Some(Instant::now() + HOUSEKEEPING),
+    );
     let result = guarded(slot, || action(epoch));
     if let Some(Work::Housekeeping(Some(reply))) = slot.leave() {
         let _ = reply.send(result);
@@ -375,7 +392,12 @@ struct Stopping {
 
 impl Slot {
     fn enter(&self, work: Work, epoch: u64, deadline: Option<Instant>) {
-        *self.lock() = Some(Running { work, epoch, deadline, stopping: None });
+        *self.lock() = Some(Running {
+            work,
+            epoch,
+            deadline,
+            stopping: None,
+        });
         if let Some(deadline) = deadline {
             watchdog::expect_by(deadline);
         }
@@ -413,7 +435,10 @@ impl Slot {
                     if let Work::Cell(ticket) = &running.work {
                         ticket.stop(Stop::Deadline);
                     }
-                    Stopping { since: now, press_at: now }
+                    Stopping {
+                        since: now,
+                        press_at: now,
+                    }
                 }
             };
             running.stopping = Some(stopping);
@@ -457,7 +482,11 @@ impl Slot {
                 let notice = format!(
                     "the cell could not be stopped and still runs native code; everything the session held is gone, and later {engine} cells in this process answer `unavailable`"
                 );
-                let completion = Completion { interrupted: true, notice: Some(notice), ..Completion::default() };
+                let completion = Completion {
+                    interrupted: true,
+                    notice: Some(notice),
+                    ..Completion::default()
+                };
                 ticket.settle(completion, SessionState::Lost);
             }
             Work::Housekeeping(Some(reply)) => {

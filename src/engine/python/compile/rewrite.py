@@ -55,7 +55,9 @@ SLOTS = b"\x00warmcell:slots\x00"
 
 
 class Slots:
-    """What a rewritten cell leaves: `returned`, and `value` of its last expression, each in a tuple; and of its loops."""
+    """What a rewritten cell leaves, each in a tuple: what it returned, and the value of its last expression."""
+
+    returned = value = None
 
 
 def compile_tree(source, file_name, flags):

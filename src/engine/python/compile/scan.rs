@@ -135,8 +135,8 @@ impl Lead {
             },
             b"if" | b"for" | b"while" | b"try" | b"with" => Self::Compound,
             b"else" | b"elif" | b"except" | b"finally" => Self::Clause,
-            b"import" | b"from" | b"del" | b"raise" | b"pass" | b"nonlocal" | b"assert" | b"break"
-            | b"continue" | b"yield" => Self::Simple,
+            b"import" | b"from" | b"del" | b"raise" | b"pass" | b"nonlocal" | b"assert"
+            | b"break" | b"continue" | b"yield" => Self::Simple,
             b"return" => Self::Return,
             b"global" => Self::Global,
             b"lambda" => Self::Lambda,
@@ -159,12 +159,12 @@ impl Scanner<'_> {
             Some(_) => return Shape::Statements,
             None => {}
         }
-        let Some(first) = self.first else {
-            return Shape::Statements;
-        };
         if !finished {
             return Shape::Unclear;
         }
+        let Some(first) = self.first else {
+            return Shape::Statements;
+        };
         let Statement {
             is_block, simple, ..
         } = self.statement;
@@ -177,19 +177,22 @@ impl Scanner<'_> {
                 let end = simple.end.unwrap_or(self.bytes.len());
                 match self.bytes.get(value) {
                     None | Some(b'\n' | b'#' | b';') => Shape::BareReturn { start },
+                    // A continuation does not work behind the form feed that keeps the place of a part.
+                    Some(b'\\') => self.early_return(first),
                     Some(_) => Shape::Return {
                         start,
                         value: value..end,
                     },
                 }
             }
-            _ => Shape::EarlyReturn {
-                start: if self.declares_globals || self.returns.line <= first {
-                    0
-                } else {
-                    self.returns.line
-                },
-            },
+            _ => self.early_return(first),
+        }
+    }
+
+    fn early_return(&self, first: usize) -> Shape {
+        let is_whole = self.declares_globals || self.returns.line <= first;
+        Shape::EarlyReturn {
+            start: if is_whole { 0 } else { self.returns.line },
         }
     }
 
@@ -207,6 +210,7 @@ impl Scanner<'_> {
             }
             (Lead::Other, Some(_)) => Shape::Statements,
             (Lead::Other, None) if simple.is_starred => Shape::Unclear,
+            _ if self.bytes.get(simple.start) == Some(&b'\\') => Shape::Unclear,
             (Lead::Other, None) => expression,
             _ => Shape::Statements,
         }
@@ -389,7 +393,8 @@ impl Scanner<'_> {
     }
 
     fn comment(&mut self) {
-        self.at = memchr(b'\n', &self.bytes[self.at..]).map_or(self.bytes.len(), |length| self.at + length);
+        self.at = memchr(b'\n', &self.bytes[self.at..])
+            .map_or(self.bytes.len(), |length| self.at + length);
     }
 
     fn continuation(&mut self) -> Progress {

@@ -6,9 +6,9 @@ use std::ffi::{CStr, c_int};
 
 use memchr::{memchr, memchr_iter, memchr2, memrchr};
 use pyo3::exceptions::{PyRuntimeError, PySyntaxError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyString};
-use pyo3::ffi;
 
 // Not in pyo3's bindings; the values are part of CPython's API since 3.8.
 const SOURCE_IS_UTF8: c_int = 0x0100;
@@ -48,7 +48,14 @@ fn null_byte(text: &str, null: usize, file_name: &Bound<'_, PyString>) -> PyErr 
     let start = line_start(text.as_bytes(), null);
     let column = text[start..null].chars().count() + 1;
     let line = line(text, number).unwrap_or_default().to_owned();
-    let position = (file_name.clone().unbind(), number, column, line, number, column + 1);
+    let position = (
+        file_name.clone().unbind(),
+        number,
+        column,
+        line,
+        number,
+        column + 1,
+    );
     PySyntaxError::new_err(("source code cannot contain null bytes", position))
 }
 

@@ -4,6 +4,11 @@ import os
 import sys
 
 threading = "t" if "t" in getattr(sys, "abiflags", "") else ""
-version = f"{sys.version_info[0]}.{sys.version_info[1]}{threading}"
-answer = f"warmcell-python {sys.implementation.name} {version} {sys.executable or ''}"
-sys.stdout.buffer.write(os.fsencode(answer) + b"\n")
+answer = [
+    "warmcell-python",
+    sys.implementation.name,
+    f"{sys.version_info[0]}.{sys.version_info[1]}{threading}",
+    sys.base_prefix,
+    sys.executable or "",
+]
+sys.stdout.buffer.write(os.fsencode("\0".join(answer)) + b"\n")

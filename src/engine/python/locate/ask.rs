@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 
 /// What comes before the answer in the output of `ask.py`.
-const MARK: &[u8] = b"warmcell-python ";
+const MARK: &[u8] = b"warmcell-python\0";
 
 /// More than this an interpreter has no reason to print.
 const MOST_OUTPUT: u64 = 64 * 1024;
@@ -29,6 +29,8 @@ pub(super) struct Answer {
     pub(super) implementation: String,
     /// Major and minor version; a free-threaded build has a `t` behind them, as in `3.13t`.
     pub(super) version: String,
+    /// `sys.base_prefix`: the installation it belongs to.
+    pub(super) prefix: PathBuf,
     /// `sys.executable`: behind a pyenv shim, the real one.
     pub(super) executable: PathBuf,
 }
@@ -93,21 +95,18 @@ fn understand(text: &[u8], executable: &Path) -> Result<Answer, String> {
             None => "it answers nothing".into(),
         });
     };
-    let mut words = answer.splitn(3, |&byte| byte == b' ');
-    let mut word = || words.next().unwrap_or_default();
-    let implementation = String::from_utf8_lossy(word()).into_owned();
-    let version = String::from_utf8_lossy(word()).into_owned();
-    let own_path = PathBuf::from(OsString::from_vec(word().to_vec()));
-    // An interpreter that cannot tell where it is says so with an empty text.
-    let executable = if own_path.is_absolute() {
-        own_path
-    } else {
-        executable.to_owned()
+    let fields: Vec<&[u8]> = answer.split(|&byte| byte == 0).collect();
+    let &[implementation, version, prefix, own_path] = fields.as_slice() else {
+        return Err("it answers in parts".into());
     };
+    let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
+    // An interpreter that cannot tell where it is says so with an empty text.
+    let own_path = Some(path(own_path)).filter(|path| path.is_absolute());
     Ok(Answer {
-        implementation,
-        version,
-        executable,
+        implementation: String::from_utf8_lossy(implementation).into_owned(),
+        version: String::from_utf8_lossy(version).into_owned(),
+        prefix: path(prefix),
+        executable: own_path.unwrap_or_else(|| executable.to_owned()),
     })
 }
 

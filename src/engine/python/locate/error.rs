@@ -22,6 +22,13 @@ pub(crate) enum LocateError {
         /// The minor version that this build embeds.
         built: u8,
     },
+    /// It is a bare interpreter of another installation, whose standard library does not fit the embedded libpython.
+    OtherInstallation {
+        /// The interpreter.
+        path: PathBuf,
+        /// The installation that this build embeds.
+        built: PathBuf,
+    },
     /// It is PyPy or another implementation.
     OtherImplementation {
         /// The environment or interpreter.
@@ -76,6 +83,11 @@ impl LocateError {
                     path.display()
                 )
             }
+            Self::OtherInstallation { path, built } => format!(
+                "`{}` is of another installation than the one this build embeds, `{}`",
+                path.display(),
+                built.display()
+            ),
             Self::OtherImplementation { path, found, built } => {
                 format!(
                     "`{}` is {found}, this build embeds CPython 3.{built}",
@@ -112,6 +124,10 @@ impl LocateError {
             } => format!(
                 "choose a virtual environment made with python3.{built}, or rebuild with PYO3_PYTHON={}",
                 executable.display()
+            ),
+            Self::OtherInstallation { path, .. } => format!(
+                "make a virtual environment with `{0} -m venv` and choose that, or rebuild with PYO3_PYTHON={0}",
+                path.display()
             ),
             Self::OtherImplementation { built, .. } | Self::NotPython { built, .. } => {
                 format!("choose a CPython 3.{built} or a virtual environment made with it")

@@ -18,6 +18,7 @@ struct Machine {
     _folder: TempDir,
     root: PathBuf,
     built: PathBuf,
+    prefix: PathBuf,
     search_path: PathBuf,
 }
 
@@ -25,15 +26,15 @@ impl Machine {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let (built, search_path) = (root.join("built/python3.11"), root.join("path"));
         let machine = Self {
             _folder: folder,
+            built: root.join("built/bin/python3.11"),
+            prefix: root.join("built"),
+            search_path: root.join("path"),
             root,
-            built,
-            search_path,
         };
         machine.folder("path");
-        machine.python("built/python3.11", "cpython 3.11");
+        machine.python("built/bin/python3.11", "cpython", "3.11");
         machine
     }
 
@@ -46,6 +47,7 @@ impl Machine {
         let build = Build {
             minor: 11,
             executable: &self.built,
+            prefix: &self.prefix,
             search_path: self.search_path.as_os_str(),
         };
         build.locate(
@@ -59,8 +61,8 @@ impl Machine {
     fn ask_for(&self, asked: &str) -> Result<PathBuf, LocateError> {
         let located = self.locate(Some(asked), "", None)?;
         assert_eq!(
-            (located.chosen_by, located.notice),
-            (ChosenBy::Option, None)
+            (located.home, located.chosen_by, located.notice),
+            (None, ChosenBy::Option, None)
         );
         Ok(located.executable)
     }
@@ -94,14 +96,23 @@ impl Machine {
         path
     }
 
-    /// An interpreter that answers with `answer` and its own path.
-    fn python(&self, path: &str, answer: &str) -> PathBuf {
-        self.script(path, &format!(r#"echo "warmcell-python {answer} $0""#))
+    /// An interpreter of the build's installation that answers with `implementation`, `version` and its own path.
+    fn python(&self, path: &str, implementation: &str, version: &str) -> PathBuf {
+        self.python_of(&self.prefix, path, implementation, version)
     }
 
-    /// A virtual environment whose `pyvenv.cfg` holds `settings`, with the `lib` folder of `version`.
+    fn python_of(&self, prefix: &Path, path: &str, implementation: &str, version: &str) -> PathBuf {
+        let format = r"warmcell-python\0%s\0%s\0%s\0%s\n";
+        let prefix = prefix.display();
+        let body = format!("printf '{format}' '{implementation}' '{version}' '{prefix}' \"$0\"");
+        self.script(path, &body)
+    }
+
+    /// A virtual environment whose `pyvenv.cfg` holds `settings`, with the `lib` folder of `version`; `@` stands for the
+    /// installation of the build.
     fn environment(&self, path: &str, settings: &str, version: &str) -> PathBuf {
-        self.file(&format!("{path}/pyvenv.cfg"), settings);
+        let settings = settings.replace('@', self.prefix.to_str().unwrap());
+        self.file(&format!("{path}/pyvenv.cfg"), &settings);
         self.folder(&format!("{path}/lib/python{version}/site-packages"));
         self.folder(&format!("{path}/bin"));
         symlink(&self.built, self.root.join(path).join("bin/python")).unwrap();
@@ -109,17 +120,18 @@ impl Machine {
     }
 
     fn environment_3_11(&self, path: &str) -> PathBuf {
-        self.environment(path, "home = /usr/bin\nversion = 3.11.7\n", "3.11")
+        self.environment(path, "home = @/bin\nversion = 3.11.7\n", "3.11")
     }
 
     fn environment_3_13(&self, path: &str) -> PathBuf {
-        self.environment(path, "home = /usr/bin\nversion = 3.13.0\n", "3.13")
+        self.environment(path, "home = @/bin\nversion = 3.13.0\n", "3.13")
     }
 }
 
 fn located(executable: PathBuf, chosen_by: ChosenBy) -> Located {
     Located {
         executable,
+        home: None,
         chosen_by,
         notice: None,
     }
@@ -216,6 +228,7 @@ fn a_found_environment_of_another_version_is_passed_over_with_a_notice() {
         machine.locate(None, "", None),
         Ok(Located {
             executable: machine.built.clone(),
+            home: None,
             chosen_by: ChosenBy::Built,
             notice: Some(format!(
                 "`{}` is Python 3.13, this build embeds 3.11; `{built}` is used instead",
@@ -243,6 +256,7 @@ fn the_second_environment_of_the_nearest_folder_serves_but_none_further_up() {
     );
     let expected = Located {
         executable,
+        home: None,
         chosen_by: ChosenBy::Nearby(fitting),
         notice: Some(notice),
     };
@@ -262,6 +276,7 @@ fn an_active_environment_that_is_gone_is_passed_over_with_a_notice() {
     );
     let expected = Located {
         executable,
+        home: None,
         chosen_by: ChosenBy::Nearby(nearby),
         notice: Some(notice),
     };
@@ -287,10 +302,10 @@ fn an_environment_of_another_version_is_refused_when_asked_for() {
 fn every_tool_s_way_to_write_the_version_is_read() {
     let machine = Machine::new();
     let settings = [
-        "home = /usr/bin\ninclude-system-site-packages = false\nversion = 3.11.7\n",
-        "home = /usr/bin\nimplementation = CPython\nversion_info = 3.11.7.final.0\nvirtualenv = 20.25.0\n",
-        "home = /usr/bin\nimplementation = CPython\nuv = 0.9.0\nversion_info = 3.11.7\n",
-        "home=/usr/bin\r\nVERSION=3.11\r\n",
+        "home = @/bin\ninclude-system-site-packages = false\nversion = 3.11.7\n",
+        "home = @/bin\nimplementation = CPython\nversion_info = 3.11.7.final.0\nvirtualenv = 20.25.0\n",
+        "home = @/bin\nimplementation = CPython\nuv = 0.9.0\nversion_info = 3.11.7\n",
+        "home=@/bin\r\nVERSION=3.11\r\n",
     ];
     for (number, settings) in settings.into_iter().enumerate() {
         let folder = machine.environment(&number.to_string(), settings, "3.11");
@@ -361,7 +376,7 @@ fn a_broken_environment_says_what_is_wrong_with_it() {
         format!("`{root}/bare/bin/python` does not exist")
     );
 
-    machine.environment("silent", "home = /usr/bin\n", "3.11");
+    machine.environment("silent", "home = @/bin\n", "3.11");
     assert_eq!(
         problem("silent"),
         format!("`{root}/silent` is broken: its `pyvenv.cfg` names no version")
@@ -387,7 +402,7 @@ fn a_broken_environment_says_what_is_wrong_with_it() {
 #[test]
 fn a_broken_environment_that_was_only_found_is_passed_over() {
     let machine = Machine::new();
-    machine.environment(".venv", "home = /usr/bin\n", "3.11");
+    machine.environment(".venv", "home = @/bin\n", "3.11");
     let located = machine.locate(None, "", None).unwrap();
     assert_eq!(located.executable, machine.built);
     assert_eq!(
@@ -435,10 +450,10 @@ fn another_program_of_an_environment_is_no_python() {
 #[test]
 fn a_bare_interpreter_is_asked_for_its_version() {
     let machine = Machine::new();
-    let fitting = machine.python("fitting/python3", "cpython 3.11");
-    let other = machine.python("other/python3", "cpython 3.13");
-    let threaded = machine.python("threaded/python3", "cpython 3.11t");
-    let pypy = machine.python("pypy/python3", "pypy 3.11");
+    let fitting = machine.python("fitting/python3", "cpython", "3.11");
+    let other = machine.python("other/python3", "cpython", "3.13");
+    let threaded = machine.python("threaded/python3", "cpython", "3.11t");
+    let pypy = machine.python("pypy/python3", "pypy", "3.11");
     assert_eq!(machine.ask_for("fitting/python3"), Ok(fitting));
     assert_eq!(
         machine.ask_for("other/python3").unwrap_err().to_string(),
@@ -468,22 +483,74 @@ fn a_bare_interpreter_is_asked_for_its_version() {
 fn a_shim_leads_to_the_real_interpreter_of_the_working_directory() {
     let machine = Machine::new();
     machine.script("shims/python", r#"exec "$(cat which)" "$@""#);
-    let real = machine.python("versions/3.11.7/bin/python", "cpython 3.11");
+    let real = machine.python("versions/3.11.7/bin/python", "cpython", "3.11");
     machine.file("which", real.to_str().unwrap());
     assert_eq!(machine.ask_for("shims/python"), Ok(real));
 }
 
 #[test]
+fn an_environment_of_another_installation_keeps_the_standard_library_of_the_build() {
+    let mut machine = Machine::new();
+    let settings = "home = /usr/bin\nversion = 3.11.2\n";
+    let folder = machine.environment(".venv", settings, "3.11");
+    let expected = Located {
+        executable: folder.join("bin/python"),
+        home: Some(machine.prefix.clone()),
+        chosen_by: ChosenBy::Nearby(folder),
+        notice: None,
+    };
+    assert_eq!(machine.locate(None, "", None), Ok(expected));
+    let asked = machine.locate(Some(".venv/bin/python"), "", None).unwrap();
+    assert_eq!(asked.home, Some(machine.prefix.clone()));
+    // On another machine there is nothing to keep to.
+    machine.prefix = machine.root.join("gone");
+    assert_eq!(machine.locate(None, "", None).unwrap().home, None);
+}
+
+#[test]
+fn a_bare_interpreter_of_another_installation_is_refused() {
+    let mut machine = Machine::new();
+    let other = machine.folder("other");
+    let python = machine.python_of(&other, "other/bin/python3", "cpython", "3.11");
+    assert_eq!(
+        machine
+            .ask_for("other/bin/python3")
+            .unwrap_err()
+            .to_string(),
+        format!(
+            "`{0}` is of another installation than the one this build embeds, `{1}`\n\
+             hint: make a virtual environment with `{0} -m venv` and choose that, or rebuild with PYO3_PYTHON={0}",
+            python.display(),
+            machine.prefix.display()
+        )
+    );
+    machine.prefix = machine.root.join("gone");
+    assert_eq!(machine.ask_for("other/bin/python3"), Ok(python));
+}
+
+#[test]
+fn a_shim_of_an_environment_leads_into_it() {
+    let machine = Machine::new();
+    let folder = machine.environment_3_11("env");
+    let inside = folder.join("bin/python3");
+    fs::remove_file(folder.join("bin/python")).unwrap();
+    machine.python("env/bin/python", "cpython", "3.11");
+    symlink("python", &inside).unwrap();
+    machine.script("shim", &format!("exec {} \"$@\"", inside.display()));
+    assert_eq!(machine.ask_for("shim"), Ok(inside));
+}
+
+#[test]
 fn the_folder_of_an_installation_stands_for_its_interpreter() {
     let machine = Machine::new();
-    let python = machine.python("conda/bin/python", "cpython 3.11");
+    let python = machine.python("conda/bin/python", "cpython", "3.11");
     assert_eq!(machine.ask_for("conda"), Ok(python));
 }
 
 #[test]
 fn a_bare_name_is_looked_up_on_path() {
     let machine = Machine::new();
-    let python = machine.python("path/python3.11", "cpython 3.11");
+    let python = machine.python("path/python3.11", "cpython", "3.11");
     assert_eq!(machine.ask_for("python3.11"), Ok(python));
     assert_eq!(
         machine.ask_for("python3.12"),
@@ -568,13 +635,14 @@ fn on_a_machine_without_the_python_of_the_build_the_first_on_path_that_fits_take
     );
     // As the shim of a version that is not installed.
     machine.script("path/python3.11", "echo 'not installed' >&2; exit 127");
-    let fitting = machine.python("second/python3.11", "cpython 3.11");
+    let fitting = machine.python("second/python3.11", "cpython", "3.11");
     let folders = [machine.root.join("path"), machine.root.join("second")];
     machine.search_path = env::join_paths(folders).unwrap().into();
     assert_eq!(
         machine.locate(None, "", None),
         Ok(Located {
             executable: fitting.clone(),
+            home: None,
             chosen_by: ChosenBy::Built,
             notice: Some(format!(
                 "`{}` of the build is not on this machine; `{}` is used instead",
@@ -638,6 +706,7 @@ fn an_environment_made_by_the_python_of_the_build_is_accepted_and_finds_its_pack
         ask::Answer {
             implementation: "cpython".into(),
             version: format!("3.{BUILT_MINOR}"),
+            prefix: BUILT_PREFIX.into(),
             executable,
         }
     );

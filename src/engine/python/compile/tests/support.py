@@ -12,34 +12,43 @@ import warnings
 TOP_LEVEL_AWAIT = 0x2000
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
-loop = asyncio.new_event_loop()
+loops = []
+
+
+def close():
+    """Ends the event loop that cells were run in."""
+    while loops:
+        loop = loops.pop()
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
 
 
 def run(parts, globals):
-    """Runs the parts of a cell like the engine does; gives the value of the last."""
-    if any(part.co_flags & inspect.CO_COROUTINE for part in parts):
+    """Runs the parts of a cell that awaits like the engine does; gives the value of the last."""
 
-        async def inside():
-            value = None
-            for part in parts:
-                value = eval(part, globals)
-                if inspect.iscoroutine(value) and part.co_flags & inspect.CO_COROUTINE:
-                    value = await value
-            return value
+    async def inside():
+        value = None
+        for part in parts:
+            value = eval(part, globals)
+            if part.co_flags & inspect.CO_COROUTINE:
+                value = await value
+        return value
 
-        return loop.run_until_complete(inside())
-    value = None
-    for part in parts:
-        value = eval(part, globals)
-    return value
+    if not loops:
+        loops.append(asyncio.new_event_loop())
+    return loops[0].run_until_complete(inside())
 
 
-def own_returns(node):
+def own(kind, node):
+    """The nodes of this kind that are in no scope of their own."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Return):
+        if isinstance(child, kind):
             yield child
-        elif not isinstance(child, SCOPES):
-            yield from own_returns(child)
+        if not isinstance(child, SCOPES):
+            yield from own(kind, child)
 
 
 def expected(source):
@@ -47,38 +56,33 @@ def expected(source):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            tree = ast.parse(source)
-            returns = list(own_returns(tree))
-            if not returns:
-                compile(source, "<cell>", "exec", TOP_LEVEL_AWAIT, True)
-            else:
-                function = ast.AsyncFunctionDef(
-                    "cell",
-                    ast.arguments([], [], None, [], [], None, []),
-                    tree.body,
-                    [],
-                    lineno=1,
-                    col_offset=0,
-                )
-                function.type_params = []
-                compile(ast.Module([function], []), "<cell>", "exec", 0, True)
-                tree = ast.parse(source)
-                returns = list(own_returns(tree))
+            return ending(source)
         except (SyntaxError, ValueError):
             return "error", []
-        if returns:
-            last = tree.body[-1]
-            if len(returns) == 1 and returns[0] is last:
-                tree.body.pop()
-                if last.value is None:
-                    return "Nothing", parts(tree, None)
-                return "Return", parts(tree, last.value)
+
+
+def ending(source):
+    tree = ast.parse(source)
+    returns = list(own(ast.Return, tree))
+    if not returns:
+        compile(source, "<cell>", "exec", TOP_LEVEL_AWAIT, True)
+    elif any(own((ast.Yield, ast.YieldFrom), tree)):
+        return "error", []
+    else:
+        arguments = ast.arguments([], [], None, [], [], None, [])
+        function = ast.AsyncFunctionDef("cell", arguments, ast.parse(source).body, [], lineno=1, col_offset=0)
+        function.type_params = []
+        compile(ast.Module([function], []), "<cell>", "exec", 0, True)
+    last = tree.body[-1] if tree.body else None
+    if returns:
+        if len(returns) > 1 or returns[0] is not last:
             return "Flagged", []
-        last = tree.body[-1] if tree.body else None
-        if isinstance(last, ast.Expr) and not is_hidden(source, last):
-            tree.body.pop()
-            return "Expression", parts(tree, last.value)
-        return "Nothing", parts(tree, None)
+        tree.body.pop()
+        return ("Return" if last.value else "Nothing"), parts(tree, last.value)
+    if isinstance(last, ast.Expr) and not is_hidden(source, last):
+        tree.body.pop()
+        return "Expression", parts(tree, last.value)
+    return "Nothing", parts(tree, None)
 
 
 def is_hidden(source, last):
@@ -176,7 +180,8 @@ def warnings_of(compiling):
             error = None
         except SyntaxError as failure:
             error = f"{type(failure).__name__}:{failure.lineno}:{failure.offset}: {failure.msg}"
-    return sorted(f"{each.lineno}: {each.category.__name__}: {each.message}" for each in caught), error
+    ours = (each for each in caught if each.filename == "<cell>")
+    return sorted(f"{each.lineno}: {each.category.__name__}: {each.message}" for each in ours), error
 
 
 def plain_warnings(source):

@@ -1,0 +1,137 @@
+//! `warmcell doctor`: what cells would run on here, whether they do, and what to do where they do not.
+
+use std::path::Path;
+
+use anyhow::Context;
+use serde::Serialize;
+use warmcell::{EngineFacts, Language, Session};
+
+use super::console::{Console, Show};
+use super::interrupt::Again;
+use super::runner::{Runner, SessionOptions, UNWRITABLE};
+
+/// Tell what cells run on, which limits hold, and what is missing
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// Print what was found as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    session: SessionOptions,
+}
+
+/// What was found out about one language.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Finding {
+    language: Language,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facts: Option<EngineFacts>,
+    /// How long a cell took, in milliseconds, once the engine was warm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell_ms: Option<f64>,
+    /// Why cells do not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+pub(super) fn main(options: Options) -> anyhow::Result<u8> {
+    let console = Console::on_standard_streams();
+    let mut runner = Runner::new(console, Show::Prints, Again::Leaves)?;
+    let findings: Vec<Finding> = Language::ALL
+        .iter()
+        .map(|language| examine(&runner, *language, &options.session))
+        .collect();
+    let console = &mut runner.console;
+    if options.json {
+        let text =
+            serde_json::to_string_pretty(&findings).context("cannot write what was found")?;
+        console.line(&text).context(UNWRITABLE)?;
+    } else {
+        for finding in &findings {
+            report(finding, console).context(UNWRITABLE)?;
+        }
+    }
+    console.flush().context(UNWRITABLE)?;
+    Ok(findings
+        .iter()
+        .any(|finding| finding.problem.is_some())
+        .into())
+}
+
+/// The facts are asked for once the engine runs: only then are its limits armed.
+fn examine(runner: &Runner, language: Language, options: &SessionOptions) -> Finding {
+    let tried = runner
+        .open(options, language)
+        .and_then(|session| try_out(runner, &session));
+    let facts = options.builder(language).facts();
+    let (cell_ms, problem) = match (tried, &facts) {
+        (Err(error), _) => (None, Some(format!("{error:#}"))),
+        (Ok(_), Err(error)) => (None, Some(error.to_string())),
+        (Ok(cell_ms), Ok(_)) => (Some(cell_ms), None),
+    };
+    Finding {
+        language,
+        facts: facts.ok(),
+        cell_ms,
+        problem,
+    }
+}
+
+/// Runs a cell twice, and tells how long the second one took.
+fn try_out(runner: &Runner, session: &Session) -> anyhow::Result<f64> {
+    let mut took = 0.0;
+    for _ in 0..2 {
+        let outcome = runner.run_silently(session, "return 1 + 1")?;
+        if let Some(failure) = outcome.error {
+            anyhow::bail!("a cell failed: {}", failure.message);
+        }
+        let value = outcome.value.map(|value| value.to_string());
+        anyhow::ensure!(
+            value.as_deref() == Some("2"),
+            "the value of `1 + 1` is {}",
+            value.as_deref().unwrap_or("absent")
+        );
+        took = outcome.duration_ms;
+    }
+    Ok(took)
+}
+
+fn report(finding: &Finding, console: &mut Console) -> std::io::Result<()> {
+    let mut row = |name: &str, text: &str| console.line(&format!("  {name:<12} {text}"));
+    let heading = finding.language.as_str();
+    match &finding.facts {
+        None => row(heading, "unusable")?,
+        Some(facts) => {
+            row(heading, &facts.version)?;
+            let mut path = |name: &str, path: &Option<std::path::PathBuf>| match path {
+                Some(path) => row(name, &shown(path)),
+                None => Ok(()),
+            };
+            path("executable", &facts.executable)?;
+            path("library", &facts.library)?;
+            path("environment", &facts.environment)?;
+            if let Some(chosen) = &facts.chosen {
+                row("chosen", chosen)?;
+            }
+            for limit in &facts.limits {
+                let armed = if limit.armed { "armed" } else { "not armed" };
+                row(&limit.limit, &format!("{armed}: {}", limit.how))?;
+            }
+        }
+    }
+    if let Some(cell_ms) = finding.cell_ms {
+        row("cells", &format!("run; a small one took {cell_ms} ms"))?;
+    }
+    for notice in finding.facts.iter().flat_map(|facts| &facts.notices) {
+        console.notice(notice);
+    }
+    if let Some(problem) = &finding.problem {
+        console.error(&format!("{heading} cells do not run here: {problem}"));
+    }
+    Ok(())
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,66 @@
+//! `warmcell exec`.
+
+use anyhow::Context;
+use warmcell::{FailureKind, Language, Outcome};
+
+use super::console::{Console, Show};
+use super::interrupt::Again;
+use super::runner::{Runner, SessionOptions, UNWRITABLE};
+use super::{descriptors, interrupt, language};
+
+/// Run each argument as a cell of one session, and print the values as JSON
+///
+/// Cells run in order until one fails. What they print comes as they print it.
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// The code of a cell
+    #[arg(required = true, value_name = "CODE")]
+    cells: Vec<String>,
+    /// Print the outcome of each cell as a line of JSON, and nothing else
+    #[arg(long)]
+    json: bool,
+    /// The language of the code
+    #[arg(long, value_name = "LANGUAGE", value_parser = language::parse, default_value = Language::Python.as_str())]
+    language: Language,
+    #[command(flatten)]
+    session: SessionOptions,
+}
+
+pub(super) fn main(options: Options) -> anyhow::Result<u8> {
+    let console = if options.json {
+        // Only outcomes may stand there, whatever the cells write to descriptor 1.
+        let stdout = descriptors::take_stdout().context("cannot use standard output")?;
+        Console::on_file(stdout)
+    } else {
+        Console::on_standard_streams()
+    };
+    let mut runner = Runner::new(console, Show::Displays, Again::Leaves)?;
+    let session = runner.open(&options.session, options.language)?;
+    for code in &options.cells {
+        let outcome = if options.json {
+            let outcome = runner.run_silently(&session, code)?;
+            let line = serde_json::to_string(&outcome).context("cannot write the outcome")?;
+            runner.console.line(&line).context(UNWRITABLE)?;
+            outcome
+        } else {
+            let outcome = runner.run(&session, code)?;
+            if let Some(value) = &outcome.value {
+                runner.console.line(value.as_str()).context(UNWRITABLE)?;
+            }
+            runner.console.rest(&outcome).context(UNWRITABLE)?;
+            outcome
+        };
+        runner.console.flush().context(UNWRITABLE)?;
+        if !outcome.ok {
+            return Ok(status(&outcome));
+        }
+    }
+    Ok(0)
+}
+
+fn status(outcome: &Outcome) -> u8 {
+    match &outcome.error {
+        Some(failure) if failure.kind == FailureKind::Cancelled => interrupt::STATUS,
+        _ => 1,
+    }
+}

@@ -1,0 +1,111 @@
+//! Ctrl-C: it stops the cell that runs, and only where none runs does it end the process.
+//!
+//! The handler does what a handler may: it writes a byte into a pipe. A thread of ours reads the pipe and acts, so that
+//! nothing is locked or allocated inside a signal. A child that a cell forked inherits the handler; there it gives way to
+//! the default at once, as the child has none of our threads.
+
+use std::io::{self, Read};
+use std::os::fd::IntoRawFd;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use warmcell::Session;
+
+/// What a process ends with that Ctrl-C has ended.
+pub(super) const STATUS: u8 = 130;
+
+static PROCESS: AtomicI32 = AtomicI32::new(0);
+static PIPE: AtomicI32 = AtomicI32::new(-1);
+
+/// What a second Ctrl-C does while a cell is being stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// Nothing more than the first: the session is worth waiting for.
+    Waits,
+    /// It ends the process.
+    Leaves,
+}
+
+/// The session whose cells Ctrl-C stops. Its lock is held to store or copy the handle, never while anything waits.
+#[derive(Clone, Default)]
+pub(super) struct Interrupts(Arc<Mutex<Option<Session>>>);
+
+impl Interrupts {
+    /// From here on Ctrl-C is ours. To be called once in a process.
+    pub(super) fn listen(again: Again) -> io::Result<Self> {
+        let interrupts = Self::default();
+        let (mut presses, pipe) = io::pipe()?;
+        PIPE.store(pipe.into_raw_fd(), Ordering::Release);
+        // SAFETY: `getpid` has no preconditions.
+        PROCESS.store(unsafe { libc::getpid() }, Ordering::Release);
+        let shared = interrupts.clone();
+        thread::Builder::new()
+            .name("warmcell-ctrl-c".to_owned())
+            .spawn(move || {
+                let mut is_first = true;
+                while presses.read_exact(&mut [0]).is_ok() {
+                    let may_stop = is_first || again == Again::Waits;
+                    is_first = false;
+                    if !(may_stop && shared.stop()) {
+                        crate::leave(STATUS);
+                    }
+                }
+            })?;
+        install()?;
+        Ok(interrupts)
+    }
+
+    /// It is the cells of `session` that run from here on.
+    pub(super) fn aim(&self, session: &Session) {
+        *self.lock() = Some(session.clone());
+    }
+
+    fn stop(&self) -> bool {
+        let session = self.lock().clone();
+        session.is_some_and(|session| session.interrupt())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Session>> {
+        // Nothing panics under this lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn install() -> io::Result<()> {
+    // SAFETY: an all-zero `sigaction` is a valid one: the default action, an empty mask, no flags.
+    let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: `before` is valid for the write; no action is given.
+    if unsafe { libc::sigaction(libc::SIGINT, std::ptr::null(), &raw mut before) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // Whoever started us with the signal ignored (`nohup`, a background job) wants it to stay so.
+    if before.sa_sigaction != libc::SIG_DFL {
+        return Ok(());
+    }
+    // SAFETY: as above.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = pressed as extern "C" fn(libc::c_int) as usize;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: `action` is complete, and `pressed` calls only what a signal handler may call.
+    if unsafe { libc::sigaction(libc::SIGINT, &raw const action, std::ptr::null_mut()) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+extern "C" fn pressed(signal: libc::c_int) {
+    // SAFETY: everything called here is async-signal-safe (POSIX lists it), and `errno` is put back for the code that was
+    // interrupted.
+    unsafe {
+        let errno = *libc::__errno_location();
+        if libc::getpid() == PROCESS.load(Ordering::Acquire) {
+            // A full pipe holds presses enough already.
+            libc::write(PIPE.load(Ordering::Acquire), [0u8].as_ptr().cast(), 1);
+        } else {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+        *libc::__errno_location() = errno;
+    }
+}

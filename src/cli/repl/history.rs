@@ -1,0 +1,33 @@
+//! Where the prompt's history lives: `warmcell/history` in the user's state directory.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use reedline::FileBackedHistory;
+
+/// How many entries are kept.
+const ENTRIES: usize = 10_000;
+
+/// Opens the history, and makes its folder where there is none.
+pub(super) fn open() -> io::Result<FileBackedHistory> {
+    let file = file().ok_or_else(|| io::Error::other("neither XDG_STATE_HOME nor HOME is set"))?;
+    let at =
+        |error: &dyn std::fmt::Display| io::Error::other(format!("`{}`: {error}", file.display()));
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).map_err(|error| at(&error))?;
+    }
+    FileBackedHistory::with_file(ENTRIES, file.clone()).map_err(|error| at(&error))
+}
+
+/// A relative path in the variable is to be ignored, says the XDG specification.
+fn file() -> Option<PathBuf> {
+    let absolute = |name| {
+        let path = PathBuf::from(env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    let state =
+        absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    Some(state.join("warmcell/history"))
+}

@@ -1,0 +1,128 @@
+//! `warmcell run`.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use warmcell::{Failure, FailureKind, Language, Outcome};
+
+use super::console::{Console, Show};
+use super::interrupt::Again;
+use super::runner::{Runner, SessionOptions, UNWRITABLE};
+use super::{Usage, interrupt, language};
+
+/// What `timeout` of the shell ends with, too.
+const TIMEOUT_STATUS: u8 = 124;
+
+/// Run files as cells of one session, each by its extension
+///
+/// As with scripts, only what the files print is shown. `sys.exit(n)` ends with status n, a timeout with 124, any other
+/// failure with 1, and none of the files after it is run.
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// A file of code; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The language of standard input, and of files whose extension says nothing
+    #[arg(long, value_name = "LANGUAGE", value_parser = language::parse)]
+    language: Option<Language>,
+    #[command(flatten)]
+    session: SessionOptions,
+}
+
+pub(super) fn main(options: Options) -> anyhow::Result<u8> {
+    // All are read before the first one runs: a typing mistake in the last name costs nothing.
+    let sources = options
+        .files
+        .iter()
+        .map(|file| read(file, options.language))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut runner = Runner::new(Console::on_standard_streams(), Show::Prints, Again::Leaves)?;
+    let mut sessions = HashMap::new();
+    for (language, code) in sources {
+        let session = match sessions.entry(language) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(runner.open(&options.session, language)?),
+        };
+        let outcome = runner.run(session, &code)?;
+        if is_blank(&outcome) {
+            continue;
+        }
+        runner.console.rest(&outcome).context(UNWRITABLE)?;
+        if let Some(failure) = &outcome.error {
+            return Ok(status(failure, &mut runner.console));
+        }
+    }
+    Ok(0)
+}
+
+/// A file that holds no code does nothing, as ever.
+fn is_blank(outcome: &Outcome) -> bool {
+    let failure = outcome.error.as_ref();
+    failure.is_some_and(|failure| failure.kind == FailureKind::Empty)
+}
+
+fn read(file: &Path, language: Option<Language>) -> Result<(Language, String), Usage> {
+    let is_stdin = file == Path::new("-");
+    let name = if is_stdin {
+        "standard input".to_owned()
+    } else {
+        format!("`{}`", file.display())
+    };
+    let language = if is_stdin {
+        language.unwrap_or(Language::Python)
+    } else {
+        language::of_file(file)
+            .or(language)
+            .ok_or_else(|| unknown_extension(file, &name))?
+    };
+    let mut bytes = Vec::new();
+    let read = if is_stdin {
+        io::stdin().read_to_end(&mut bytes).map(|_| ())
+    } else {
+        fs::read(file).map(|content| bytes = content)
+    };
+    read.map_err(|error| Usage(format!("cannot read {name}: {error}")))?;
+    let code = String::from_utf8(bytes).map_err(|error| {
+        let position = error.utf8_error().valid_up_to();
+        Usage(format!(
+            "{name} is not UTF-8 text from its byte {position}\nhint: save it as UTF-8"
+        ))
+    })?;
+    let code = match code.strip_prefix('\u{feff}') {
+        Some(code) => code.to_owned(),
+        None => code,
+    };
+    Ok((language, code))
+}
+
+fn unknown_extension(file: &Path, name: &str) -> Usage {
+    let extension = match file.extension() {
+        Some(extension) => format!("the extension `.{}` is no language's", extension.display()),
+        None => "it has no extension".to_owned(),
+    };
+    Usage(format!(
+        "cannot tell the language of {name}: {extension}\nhint: name the language with `--language`, or use one of {}",
+        language::all_extensions()
+    ))
+}
+
+/// The status a failed file ends the process with. An exit with a text shows the text, as Python does.
+pub(super) fn status(failure: &Failure, console: &mut Console) -> u8 {
+    match failure.kind {
+        FailureKind::Timeout => TIMEOUT_STATUS,
+        FailureKind::Cancelled => interrupt::STATUS,
+        FailureKind::Exit => match failure.message.parse::<i128>() {
+            // The kernel keeps the lowest byte.
+            Ok(status) => (status & 0xff) as u8,
+            Err(_) => {
+                console.message(&failure.message);
+                1
+            }
+        },
+        _ => 1,
+    }
+}

@@ -1,0 +1,165 @@
+//! What `run`, `exec` and `repl` share: the options of a session, and running a cell while its output is shown.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use tokio::runtime::Runtime;
+use warmcell::{Cell, Language, Limits, Outcome, RuntimeError, Session, SessionBuilder};
+
+use super::Usage;
+use super::console::{Console, Show};
+use super::interrupt::{Again, Interrupts};
+
+/// How many events of a cell may wait to be shown; then the cell waits, so that no output is lost in a slow pipe.
+const WAITING_EVENTS: usize = 1024;
+
+/// The options of a session.
+#[derive(Debug, clap::Args)]
+pub(super) struct SessionOptions {
+    /// The interpreter or virtual environment to use [default: an active or nearby one]
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// The folder in which the code starts
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+    /// How long a cell may run, in seconds [default: for ever]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    timeout: Option<Duration>,
+    /// How much memory the interpreter may take, in MiB [default: 2048]
+    #[arg(long, value_name = "MIB")]
+    memory: Option<u64>,
+    /// How much of each output stream an outcome keeps, in bytes [default: 1048576]
+    #[arg(long, value_name = "BYTES")]
+    output_bytes: Option<usize>,
+    /// How large a value may be, in bytes of JSON [default: 16777216]
+    #[arg(long, value_name = "BYTES")]
+    value_bytes: Option<usize>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(timeout) if timeout >= Duration::from_millis(1) => Ok(timeout),
+        _ => Err("a timeout is a number of seconds, from 0.001".to_owned()),
+    }
+}
+
+impl SessionOptions {
+    pub(super) fn builder(&self, language: Language) -> SessionBuilder {
+        let mut limits = Limits::default();
+        limits.timeout = self.timeout;
+        limits.memory_mb = self.memory.unwrap_or(limits.memory_mb);
+        limits.output_bytes = self.output_bytes.unwrap_or(limits.output_bytes);
+        limits.value_bytes = self.value_bytes.unwrap_or(limits.value_bytes);
+        let mut builder = Session::builder(language).limits(limits);
+        if let Some(python) = &self.python {
+            builder = builder.python(python);
+        }
+        if let Some(cwd) = &self.cwd {
+            builder = builder.cwd(cwd);
+        }
+        builder
+    }
+}
+
+/// Runs cells on this thread, which sleeps while there is nothing to show.
+pub(super) struct Runner {
+    runtime: Runtime,
+    pub(super) console: Console,
+    show: Show,
+    interrupts: Interrupts,
+}
+
+impl Runner {
+    /// Shows on `console`, and takes Ctrl-C over. To be called once in a process.
+    pub(super) fn new(console: Console, show: Show, again: Again) -> anyhow::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .context("cannot start the runtime that waits for cells")?;
+        Ok(Self {
+            runtime,
+            console,
+            show,
+            interrupts: Interrupts::listen(again).context("cannot listen for Ctrl-C")?,
+        })
+    }
+
+    /// Opens a session.
+    pub(super) fn open(
+        &self,
+        options: &SessionOptions,
+        language: Language,
+    ) -> anyhow::Result<Session> {
+        let opened = self.wait(options.builder(language).open());
+        opened.map_err(|error| match error {
+            RuntimeError::InvalidLimit {
+                limit,
+                given,
+                least,
+                most,
+            } => {
+                let (option, unit) = option_of(limit);
+                let message =
+                    format!("`{option}` is {given}{unit}, which is not between {least} and {most}");
+                anyhow!(Usage(message))
+            }
+            RuntimeError::InvalidOption(_) => anyhow!(Usage(error.to_string())),
+            error => anyhow!(error),
+        })
+    }
+
+    /// Runs a cell and shows all its output as it comes. When the output cannot be written any more, the cell is cancelled.
+    pub(super) fn run(&mut self, session: &Session, code: &str) -> anyhow::Result<Outcome> {
+        let Self {
+            runtime,
+            console,
+            show,
+            interrupts,
+        } = self;
+        interrupts.aim(session);
+        let (cell, mut events) = Cell::from(code).with_paced_events(WAITING_EVENTS);
+        let execution = session.run(cell)?;
+        runtime.block_on(async {
+            loop {
+                let event = match events.try_next() {
+                    Some(event) => event,
+                    None => {
+                        console.flush().context(UNWRITABLE)?;
+                        match events.next().await {
+                            Some(event) => event,
+                            None => break,
+                        }
+                    }
+                };
+                console.event(event, *show).context(UNWRITABLE)?;
+            }
+            Ok(execution.await)
+        })
+    }
+
+    /// Runs a cell and shows nothing.
+    pub(super) fn run_silently(&self, session: &Session, code: &str) -> anyhow::Result<Outcome> {
+        self.interrupts.aim(session);
+        Ok(self.wait(session.run(code.into())?))
+    }
+
+    /// Waits for an answer of the library.
+    pub(super) fn wait<F: Future>(&self, future: F) -> F::Output {
+        self.runtime.block_on(future)
+    }
+}
+
+/// The option that sets a limit, and the unit that its range is told in.
+fn option_of(limit: &str) -> (&str, &str) {
+    match limit {
+        "timeoutMs" => ("--timeout", " ms"),
+        "memoryMb" => ("--memory", ""),
+        "outputBytes" => ("--output-bytes", ""),
+        "valueBytes" => ("--value-bytes", ""),
+        other => (other, ""),
+    }
+}
+
+/// What a failed write is reported as.
+pub(super) const UNWRITABLE: &str = "cannot write to standard output";

@@ -1,0 +1,18 @@
+//! `warmcell serve`.
+
+use anyhow::Context;
+
+use super::descriptors;
+use crate::serve;
+
+/// Serve sessions to another program: JSON-RPC 2.0, one message a line, on standard input and output
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {}
+
+pub(super) fn main(_options: Options) -> anyhow::Result<u8> {
+    // Before anything else: from here on no cell can reach the protocol.
+    let input = descriptors::take_stdin().context("cannot use standard input")?;
+    let output = descriptors::take_stdout().context("cannot use standard output")?;
+    serve::serve(input, output)?;
+    Ok(0)
+}

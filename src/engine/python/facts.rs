@@ -1,0 +1,93 @@
+//! What the engine tells of itself: which python a session would see, which library runs it, and what holds its limits.
+//!
+//! Nothing here needs an initialised interpreter, and nothing starts one.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::locate::locate;
+use super::{interrupt, version};
+use crate::facts::{ArmedLimit, EngineFacts};
+use crate::runtime::{Language, RuntimeError, SessionBuilder};
+
+/// The interpreter runs, and what holds its limits has passed its tests.
+static IS_ARMED: AtomicBool = AtomicBool::new(false);
+
+/// The interpreter has started and its limits were tested.
+pub(super) fn note_armed() {
+    IS_ARMED.store(true, Ordering::Release);
+}
+
+/// What a session opened by `builder` would run on.
+pub(in crate::engine) fn facts(builder: &SessionBuilder) -> Result<EngineFacts, RuntimeError> {
+    let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let cwd = builder.cwd.clone().unwrap_or_else(here);
+    let virtual_env = std::env::var_os("VIRTUAL_ENV");
+    let located = locate(builder.python.as_deref(), &cwd, virtual_env.as_deref())
+        .map_err(|error| RuntimeError::Unavailable(error.to_string()))?;
+    version::loaded_version_matches()
+        .map_err(|error| RuntimeError::Unavailable(error.to_string()))?;
+    let library = version::loaded_library();
+    Ok(EngineFacts {
+        language: Language::Python,
+        engine: "python".to_owned(),
+        version: version::loaded_version(),
+        environment: environment_of(&located.executable),
+        executable: Some(located.executable),
+        library: Some(library).filter(|library| library.is_absolute()),
+        chosen: Some(located.chosen_by.to_string()),
+        limits: armed_limits(builder),
+        notices: located.notice.into_iter().collect(),
+    })
+}
+
+/// The virtual environment an interpreter stands in.
+fn environment_of(executable: &Path) -> Option<PathBuf> {
+    let folder = executable.parent()?.parent()?;
+    folder
+        .join("pyvenv.cfg")
+        .is_file()
+        .then(|| folder.to_owned())
+}
+
+fn armed_limits(builder: &SessionBuilder) -> Vec<ArmedLimit> {
+    if !IS_ARMED.load(Ordering::Acquire) {
+        return Vec::new();
+    }
+    let limits = &builder.limits;
+    let armed = |limit: &str, how: String| ArmedLimit {
+        limit: limit.to_owned(),
+        armed: true,
+        how,
+    };
+    let timeout = match limits.timeout {
+        Some(timeout) => format!("{} ms", timeout.as_millis()),
+        None => "none unless a cell has one".to_owned(),
+    };
+    vec![
+        armed(
+            "timeoutMs",
+            format!(
+                "{timeout}; signal {}, then a trace function, then a watchdog",
+                interrupt::signal()
+            ),
+        ),
+        armed(
+            "memoryMb",
+            format!("{} MiB; CPython's allocators, tested", limits.memory_mb),
+        ),
+        armed(
+            "outputBytes",
+            format!("{} bytes a stream, its head and tail", limits.output_bytes),
+        ),
+        armed(
+            "valueBytes",
+            format!("{} bytes of JSON", limits.value_bytes),
+        ),
+        ArmedLimit {
+            limit: "cpuMs".to_owned(),
+            armed: false,
+            how: "needs a process of its own".to_owned(),
+        },
+    ]
+}

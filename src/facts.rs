@@ -1,0 +1,54 @@
+//! [`EngineFacts`]: what a session would run on, told without running anything. An engine fills it in; who reports it to
+//! a person or a client (`doctor`, the host protocol's `initialize`) needs to know no engine.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::runtime::Language;
+
+/// What an engine is, and what it found on this machine.
+///
+/// Made by [`SessionBuilder::facts`](crate::SessionBuilder::facts).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct EngineFacts {
+    /// The language it runs.
+    pub language: Language,
+    /// Its name, `python` for instance.
+    pub engine: String,
+    /// The version of the language's implementation, `3.11.7` for instance.
+    pub version: String,
+    /// The program that sessions see as their interpreter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executable: Option<PathBuf>,
+    /// The shared library that is loaded for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<PathBuf>,
+    /// The virtual environment whose packages sessions import.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<PathBuf>,
+    /// Why it is this executable and environment, as half a sentence: `the active VIRTUAL_ENV`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<String>,
+    /// The limits that are armed; none before the engine has started.
+    #[serde(default)]
+    pub limits: Vec<ArmedLimit>,
+    /// What was skipped or is missing, each with what to do about it.
+    #[serde(default)]
+    pub notices: Vec<String>,
+}
+
+/// A limit, and what holds a cell to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ArmedLimit {
+    /// The limit, as the wire names it: `timeoutMs`, `memoryMb`.
+    pub limit: String,
+    /// Whether it is in force.
+    pub armed: bool,
+    /// What enforces it, or why nothing does.
+    pub how: String,
+}

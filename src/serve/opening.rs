@@ -1,0 +1,87 @@
+//! The parameters of `open`, and how they become a session's builder.
+
+use std::time::Duration;
+
+use warmcell::{Integers, Language, Limits, Placement, Session, SessionBuilder};
+
+use super::message::Problem;
+use super::params::{Fields, required};
+
+/// Reads the parameters of `open`.
+pub(super) fn read(mut params: Fields) -> Result<SessionBuilder, Problem> {
+    let languages: Vec<(&str, Language)> = Language::ALL
+        .iter()
+        .map(|language| (language.as_str(), *language))
+        .collect();
+    let language = required("language", params.choice("language", &languages)?)?;
+    // Python has one engine, which bears its name.
+    params.choice("engine", &[(language.as_str(), ())])?;
+    let mut builder = Session::builder(language).placement(placement(&mut params)?);
+    if let Some(limits) = params.fields("limits")? {
+        builder = builder.limits(read_limits(limits)?);
+    }
+    if let Some(folder) = params.text("cwd")? {
+        builder = builder.cwd(folder);
+    }
+    if let Some(interpreter) = params.text("python")? {
+        builder = builder.python(interpreter);
+    }
+    for (name, value) in params.text_map("env")?.unwrap_or_default() {
+        builder = builder.env(name, value);
+    }
+    // In process, a session sees the whole environment of the server: every name is passed already.
+    params.texts("envPass")?;
+    let integers = [("exact", Integers::Exact), ("safe", Integers::Safe)];
+    if let Some(integers) = params.choice("integers", &integers)? {
+        builder = builder.integers(integers);
+    }
+    refuse_capabilities(&mut params)?;
+    params.finish()?;
+    Ok(builder)
+}
+
+fn placement(params: &mut Fields) -> Result<Placement, Problem> {
+    let choices = [("in-process", true), ("worker", false)];
+    match params.choice("placement", &choices)? {
+        None | Some(true) => Ok(Placement::InProcess),
+        Some(false) => Err(Problem::invalid_params(
+            "`placement` is `worker`, and this version of warmcell has no workers\nhint: use `in-process`, for code you trust",
+        )),
+    }
+}
+
+fn read_limits(mut given: Fields) -> Result<Limits, Problem> {
+    let mut limits = Limits::default();
+    if let Some(milliseconds) = given.whole("timeoutMs")? {
+        limits.timeout = Some(Duration::from_millis(milliseconds));
+    }
+    if let Some(milliseconds) = given.whole("cpuMs")? {
+        limits.cpu = Some(Duration::from_millis(milliseconds));
+    }
+    if let Some(mebibytes) = given.whole("memoryMb")? {
+        limits.memory_mb = mebibytes;
+    }
+    if let Some(bytes) = given.whole("outputBytes")? {
+        limits.output_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    }
+    if let Some(bytes) = given.whole("valueBytes")? {
+        limits.value_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    }
+    given.finish()?;
+    Ok(limits)
+}
+
+/// What later versions will take is refused by name, so that no host believes its cells have what they lack. A list of
+/// nothing asks for nothing.
+fn refuse_capabilities(params: &mut Fields) -> Result<(), Problem> {
+    for field in ["capabilities", "functions", "workspace"] {
+        if let Some(given) = params.raw(field)
+            && given.get() != "[]"
+        {
+            return Err(Problem::invalid_params(format!(
+                "`{field}` is given, and this version of warmcell hands no host functions to cells\nhint: leave `{field}` out"
+            )));
+        }
+    }
+    Ok(())
+}
