@@ -22,7 +22,6 @@ mod support;
 
 mod bad_input;
 mod cases;
-mod example;
 mod host;
 mod host_package;
 mod memory;
