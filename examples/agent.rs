@@ -3,6 +3,8 @@
 //! Run it with `cargo run --example agent`. In a real agent the cells come from a model, and what is printed here goes back
 //! to it.
 
+#![expect(clippy::print_stdout, reason = "it shows a conversation")]
+
 use std::error::Error;
 use std::time::Duration;
 

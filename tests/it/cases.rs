@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-use warmcell::{Cell, Integers, Language, Limits, Placement, Session, SessionBuilder};
+use warmcell::{Cell, Language, Limits, Placement, Session, SessionBuilder};
 
 use crate::support::{Alone, Cells, Opened, Turn, settle, test_name, timed, turn};
 use suite::{Case, CellCase, Opening, Suite};
@@ -157,7 +157,7 @@ fn opened_with(mut builder: SessionBuilder, opening: &Opening) -> SessionBuilder
     for (name, value) in &opening.env {
         builder = builder.env(name, value);
     }
-    builder.integers(opening.integers.unwrap_or(Integers::default()))
+    builder.integers(opening.integers.unwrap_or_default())
 }
 
 fn placement_name(placement: Placement) -> String {

@@ -14,21 +14,27 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// libpython that the library was built for, and runs a cell.
 #[test]
 fn a_host_in_another_package_runs_a_cell() {
-    // A build folder of its own: its dependencies are resolved apart from ours.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("host");
-    let stdout = run(cargo()
+    let root = Path::new(ROOT);
+    // The same versions and build folder as here, so that it compiles little and downloads nothing.
+    std::fs::copy(root.join("Cargo.lock"), root.join("tests/host/Cargo.lock")).unwrap();
+    let program = std::env::current_exe().unwrap();
+    let target = program.ancestors().nth(3).expect("<target>/<profile>/deps");
+    run(cargo("build")
         .args(["--manifest-path", "tests/host/Cargo.toml", "--target-dir"])
         .arg(target));
-    let line = stdout.lines().last().expect("a line");
+    let stdout = run(Command::new(target.join("debug/warmcell-host"))
+        // Cargo sets it for a test's process, and it comes before the rpath that is to be tried here.
+        .env_remove("LD_LIBRARY_PATH")
+        .stdin(Stdio::null()));
     let outcome: Outcome =
-        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {stdout}"));
+        serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}"));
     outcome.returned(json!(2));
 }
 
 /// The example answers its four questions.
 #[test]
 fn the_example_agent_has_its_conversation() {
-    let stdout = run(cargo().args(["--example", "agent"]));
+    let stdout = run(cargo("run").args(["--example", "agent"]));
     let outcomes: Vec<Outcome> = stdout
         .lines()
         .filter_map(|line| line.strip_prefix("outcome: "))
@@ -50,11 +56,11 @@ fn the_example_agent_has_its_conversation() {
     assert!(!stdout.contains("the model should know"), "{stdout}");
 }
 
-/// `cargo run`, with the sources that are at hand.
-fn cargo() -> Command {
+/// Cargo, with the sources that are at hand.
+fn cargo(what: &str) -> Command {
     let mut command = Command::new(env!("CARGO"));
     command
-        .args(["run", "--quiet", "--offline"])
+        .args([what, "--quiet", "--offline"])
         .current_dir(ROOT)
         .stdin(Stdio::null());
     command

@@ -18,6 +18,10 @@ fn everything_a_cell_may_have_changed_is_put_back() {
                 ("rows = [1]", "'rows' not in globals()"),
                 ("import builtins; builtins.len = None", "len([1]) == 1"),
                 (
+                    "import builtins; builtins.__import__ = None",
+                    "__import__('sys') is not None",
+                ),
+                (
                     "import builtins; builtins.extra = 1",
                     "not hasattr(__import__('builtins'), 'extra')",
                 ),
@@ -134,6 +138,34 @@ fn everything_a_cell_may_have_changed_is_put_back() {
                     .cell("print('works')")
                     .printed("works\n")
                     .succeeded();
+            },
+        );
+    });
+}
+
+/// Errors are told in full again after a cell took apart what tells them.
+#[test]
+fn errors_are_whole_again() {
+    in_own_process!(|| {
+        let turn = turn();
+        let session = turn.python();
+        each(
+            [
+                "import traceback; traceback.TracebackException = None",
+                "import traceback; traceback.format_exception = traceback.format_tb = traceback.extract_tb = None",
+                "import linecache; linecache.cache = None",
+                "import linecache; linecache.getline = linecache.getlines = linecache.checkcache = None",
+                "import sys; sys.tracebacklimit = 0",
+                "import sys; sys.modules['traceback'] = sys.modules['linecache'] = None",
+            ],
+            |change| {
+                session.cell(change).succeeded();
+                session.reset_now();
+                let outcome = session.cell("x = 1\nx / 0");
+                let error = outcome.raised("ZeroDivisionError");
+                assert_eq!(error.line, Some(2), "after {change}: {outcome:#?}");
+                let traceback = error.traceback.as_deref().unwrap_or_default();
+                assert!(traceback.contains("x / 0"), "after {change}: {outcome:#?}");
             },
         );
     });

@@ -40,7 +40,7 @@ impl Differences {
             format!(
                 "ok is {}, error {}",
                 outcome.ok,
-                short(&json(&outcome.error))
+                short(json(&outcome.error))
             )
         });
         let value = outcome.value.as_ref().map(|value| value.as_str());

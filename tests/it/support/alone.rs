@@ -204,7 +204,7 @@ fn follow(child: Child, output: PipeReader, bound: Duration) -> Ended {
             Err(RecvTimeoutError::Disconnected) => unreachable!("its end comes first"),
         }
     };
-    let left_behind = members(group);
+    let left_behind = stragglers(group);
     kill_group(group);
     lines.extend(news.iter().filter_map(|news| match news {
         News::Line(at, line) => Some((at, line)),
@@ -241,6 +241,19 @@ fn gather(mut child: Child, output: PipeReader) -> Receiver<News> {
         let _ = sender.send(News::Exit(Instant::now(), status));
     });
     news
+}
+
+/// What is left of a group a little after its first process has ended: helpers that see its end by a closed pipe may be
+/// on their way out until then.
+fn stragglers(group: u32) -> Vec<String> {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    loop {
+        let members = members(group);
+        if members.is_empty() || Instant::now() > deadline {
+            return members;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// The living processes of a group, each with its command line.
