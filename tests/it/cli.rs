@@ -1,9 +1,10 @@
 //! The commands, as a shell sees them: data on one stream, messages on the other, a status.
 
+mod repl;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
-use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Exited, Program, venv, warmcell};
+use crate::support::{Exited, Program, terminal, venv, warmcell};
 
 fn ran<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Exited {
     Program::run(warmcell(arguments), "")
@@ -25,18 +26,6 @@ fn assert_ended(ended: &Exited, status: i32, stdout: &str, stderr: &str) {
         stderr: stderr.to_owned(),
     };
     assert_eq!(*ended, wanted);
-}
-
-/// A terminal: its far side, and the side that a command is given.
-fn terminal() -> (fs::File, OwnedFd) {
-    let (mut far, mut near) = (0, 0);
-    let none: *mut libc::c_char = std::ptr::null_mut();
-    // SAFETY: both descriptors are written on success, which is asserted; name, settings and size may be null.
-    let made =
-        unsafe { libc::openpty(&raw mut far, &raw mut near, none, none.cast(), none.cast()) };
-    assert_eq!(made, 0);
-    // SAFETY: both were just made and belong to nobody else.
-    unsafe { (fs::File::from_raw_fd(far), OwnedFd::from_raw_fd(near)) }
 }
 
 /// A folder of files for `run`.
@@ -568,45 +557,5 @@ fn colour_is_for_terminals_alone() {
         shown(true).starts_with("error: `--memory` is 1"),
         "{:?}",
         shown(true)
-    );
-}
-
-#[test]
-fn repl_reads_cells_from_a_pipe() {
-    let ended = Program::run(
-        warmcell(["repl"]),
-        "x = 20\nx + 22\ndef f(n):\n    y = n\n\n    return y\nf('a')\nimport sys; print('no newline', end='')\nobject\n:vars\n:reset\nx\n:nonsense\n:quit\nnever\n",
-    );
-    assert_eq!(ended.status, 1);
-    assert_eq!(
-        ended.stdout,
-        "42\n\"a\"\nno newline\n<class 'object'>\nx: int = 20\nf: function = def f(n)\nsys: module = module sys\n"
-    );
-    assert!(
-        ended
-            .stderr
-            .contains("NameError: name 'x' is not defined\n"),
-        "{}",
-        ended.stderr
-    );
-    assert!(
-        ended.stderr.ends_with(
-            "error: there is no command `:nonsense`\nhint: `:help` lists what there is\n"
-        ),
-        "{}",
-        ended.stderr
-    );
-    // A child of a cell does not eat the cells to come, and an exit leaves with its status.
-    let ended = Program::run(
-        warmcell(["repl"]),
-        "import subprocess, sys\nsubprocess.run(['cat'])\nprint('still here')\nsys.exit(4)\nnever\n",
-    );
-    assert_eq!((ended.status, ended.stderr.as_str()), (4, ""));
-    assert!(ended.stdout.ends_with("still here\n"), "{}", ended.stdout);
-    assert_ended(
-        &Program::run(warmcell(["repl"]), "if True:\n    print('rest')"),
-        0,
-        "rest\n",
-        "",
     );
 }

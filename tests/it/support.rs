@@ -12,6 +12,8 @@ mod program;
 mod random;
 #[cfg(feature = "cli")]
 mod server;
+#[cfg(feature = "cli")]
+mod terminal;
 mod venv;
 
 use std::future::Future;
@@ -32,6 +34,8 @@ pub(crate) use program::{Exited, Program, warmcell};
 pub(crate) use random::Random;
 #[cfg(feature = "cli")]
 pub(crate) use server::{Server, refusal_in};
+#[cfg(feature = "cli")]
+pub(crate) use terminal::{Talk, terminal};
 pub(crate) use venv::{numpy_venv, venv};
 
 /// The longest that any test waits for one answer. Far more than any of them needs, on any machine.

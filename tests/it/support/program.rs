@@ -18,8 +18,7 @@ pub(crate) fn warmcell<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) 
     command
         .args(arguments)
         .env_remove("VIRTUAL_ENV")
-        .env_remove("NO_COLOR")
-        .process_group(0);
+        .env_remove("NO_COLOR");
     command
 }
 
@@ -49,6 +48,7 @@ impl Program {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            .process_group(0)
             .spawn()
             .expect("the command starts");
         let stdout = child.stdout.take().expect("a pipe");
