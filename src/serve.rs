@@ -9,7 +9,8 @@
 //!
 //! **Order.** Every request is polled once where it is read, before the next line is looked at; with that first poll it has
 //! taken its place in its session's queue. So requests of one session are served in order, and those of different ones
-//! side by side.
+//! side by side. An answer goes out when it is ready: that of a cell which was cancelled while it waited does not wait for
+//! the cells before it.
 //!
 //! **Memory.** A request holds permits from the moment it is read until its answer is on the wire: its bytes and a share
 //! that lets at most [`WAITING_REQUESTS`] in. A client that asks faster than it reads is not read from until it catches

@@ -7,7 +7,7 @@ use serde::Serialize;
 use warmcell::{EngineFacts, Language, Session};
 
 use super::console::{Console, Show};
-use super::interrupt::Again;
+use super::interrupt::Leave;
 use super::runner::{Runner, SessionOptions, UNWRITABLE};
 
 /// Tell what cells run on, which limits hold, and what is missing
@@ -37,7 +37,7 @@ struct Finding {
 
 pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let console = Console::on_standard_streams();
-    let mut runner = Runner::new(console, Show::Prints, Again::Leaves)?;
+    let mut runner = Runner::new(console, Show::Prints, Leave::Eventually)?;
     let findings: Vec<Finding> = Language::ALL
         .iter()
         .map(|language| examine(&runner, *language, &options.session))
@@ -127,7 +127,7 @@ fn report(finding: &Finding, console: &mut Console) -> std::io::Result<()> {
         console.notice(notice);
     }
     if let Some(problem) = &finding.problem {
-        console.error(&format!("{heading} cells do not run here: {problem}"));
+        console.error(problem);
     }
     Ok(())
 }

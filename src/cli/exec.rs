@@ -4,7 +4,7 @@ use anyhow::Context;
 use warmcell::{FailureKind, Language, Outcome};
 
 use super::console::{Console, Show};
-use super::interrupt::Again;
+use super::interrupt::Leave;
 use super::runner::{Runner, SessionOptions, UNWRITABLE};
 use super::{descriptors, interrupt, language};
 
@@ -34,7 +34,7 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     } else {
         Console::on_standard_streams()
     };
-    let mut runner = Runner::new(console, Show::Displays, Again::Leaves)?;
+    let mut runner = Runner::new(console, Show::Displays, Leave::Eventually)?;
     let session = runner.open(&options.session, options.language)?;
     for code in &options.cells {
         let outcome = if options.json {

@@ -1,4 +1,4 @@
-//! Ctrl-C: it stops the cell that runs, and only where none runs does it end the process.
+//! Ctrl-C: it stops the cell that runs, so that the cell can clean up, and only then ends the process.
 //!
 //! The handler does what a handler may: it writes a byte into a pipe. A thread of ours reads the pipe and acts, so that
 //! nothing is locked or allocated inside a signal. A child that a cell forked inherits the handler; there it gives way to
@@ -18,13 +18,13 @@ pub(super) const STATUS: u8 = 130;
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 static PIPE: AtomicI32 = AtomicI32::new(-1);
 
-/// What a second Ctrl-C does while a cell is being stopped.
+/// When Ctrl-C ends the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
-    /// Nothing more than the first: the session is worth waiting for.
-    Waits,
-    /// It ends the process.
-    Leaves,
+pub(super) enum Leave {
+    /// Where there is no cell to stop, and when it is pressed again while one is being stopped.
+    Eventually,
+    /// Never: a person who pressed it too late wants the session all the same.
+    Never,
 }
 
 /// The session whose cells Ctrl-C stops. Its lock is held to store or copy the handle, never while anything waits.
@@ -33,7 +33,7 @@ pub(super) struct Interrupts(Arc<Mutex<Option<Session>>>);
 
 impl Interrupts {
     /// From here on Ctrl-C is ours. To be called once in a process.
-    pub(super) fn listen(again: Again) -> io::Result<Self> {
+    pub(super) fn listen(leave: Leave) -> io::Result<Self> {
         let interrupts = Self::default();
         let (mut presses, pipe) = io::pipe()?;
         PIPE.store(pipe.into_raw_fd(), Ordering::Release);
@@ -45,11 +45,11 @@ impl Interrupts {
             .spawn(move || {
                 let mut is_first = true;
                 while presses.read_exact(&mut [0]).is_ok() {
-                    let may_stop = is_first || again == Again::Waits;
-                    is_first = false;
-                    if !(may_stop && shared.stop()) {
+                    let has_stopped = shared.stop();
+                    if leave == Leave::Eventually && !(is_first && has_stopped) {
                         crate::leave(STATUS);
                     }
+                    is_first = false;
                 }
             })?;
         install()?;

@@ -15,7 +15,7 @@ use warmcell::{CodeRuntime, FailureKind, Language, Session};
 
 use self::complete::Gatherer;
 use super::console::{Console, Show};
-use super::interrupt::Again;
+use super::interrupt::Leave;
 use super::runner::{Runner, SessionOptions, UNWRITABLE};
 use super::{descriptors, language};
 
@@ -41,12 +41,13 @@ pub(super) struct Options {
 
 pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let console = Console::on_standard_streams();
-    let runner = Runner::new(console, Show::Displays, Again::Waits)?;
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
+        let runner = Runner::new(console, Show::Displays, Leave::Never)?;
         Repl::open(runner, &options)?.talk()
     } else {
         // A child of a cell must not eat the cells that are still to come.
         let input = descriptors::take_stdin().context("cannot use standard input")?;
+        let runner = Runner::new(console, Show::Displays, Leave::Eventually)?;
         Repl::open(runner, &options)?.read(BufReader::new(input))
     }
 }
@@ -54,6 +55,8 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
 struct Repl {
     runner: Runner,
     session: Session,
+    /// A person reads along.
+    is_person: bool,
     has_failed: bool,
 }
 
@@ -69,12 +72,14 @@ impl Repl {
         Ok(Self {
             runner,
             session,
+            is_person: false,
             has_failed: false,
         })
     }
 
     /// Reads from a person.
     fn talk(mut self) -> anyhow::Result<u8> {
+        self.is_person = true;
         self.greet();
         let is_coloured = self.runner.console.is_coloured();
         let (mut editor, problem) = prompt::editor(is_coloured);
@@ -125,7 +130,7 @@ impl Repl {
         {
             return Ok(status);
         }
-        Ok(self.has_failed.into())
+        Ok(self.status())
     }
 
     fn take(&mut self, text: &str) -> anyhow::Result<Next> {
@@ -153,7 +158,7 @@ impl Repl {
                 }
             }
             "reset" => self.runner.wait(self.session.reset())?,
-            "quit" => return Ok(Next::Leave(self.has_failed_unseen().into())),
+            "quit" => return Ok(Next::Leave(self.status())),
             unknown => {
                 self.has_failed = true;
                 self.runner.console.error(&format!(
@@ -166,8 +171,8 @@ impl Repl {
     }
 
     /// A person has seen each failure; whoever sent cells through a pipe learns of them by the status.
-    fn has_failed_unseen(&self) -> bool {
-        self.has_failed && !io::stdin().is_terminal()
+    fn status(&self) -> u8 {
+        (self.has_failed && !self.is_person).into()
     }
 
     fn cell(&mut self, code: &str) -> anyhow::Result<Next> {

@@ -10,7 +10,7 @@ use anyhow::Context;
 use warmcell::{Failure, FailureKind, Language, Outcome};
 
 use super::console::{Console, Show};
-use super::interrupt::Again;
+use super::interrupt::Leave;
 use super::runner::{Runner, SessionOptions, UNWRITABLE};
 use super::{Usage, interrupt, language};
 
@@ -40,9 +40,14 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
         .iter()
         .map(|file| read(file, options.language))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut runner = Runner::new(Console::on_standard_streams(), Show::Prints, Again::Leaves)?;
+    let mut runner = Runner::new(
+        Console::on_standard_streams(),
+        Show::Prints,
+        Leave::Eventually,
+    )?;
     let mut sessions = HashMap::new();
-    for (language, code) in sources {
+    let is_one = sources.len() == 1;
+    for (file, (language, code)) in options.files.iter().zip(sources) {
         let session = match sessions.entry(language) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => entry.insert(runner.open(&options.session, language)?),
@@ -53,6 +58,11 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
         }
         runner.console.rest(&outcome).context(UNWRITABLE)?;
         if let Some(failure) = &outcome.error {
+            if failure.kind != FailureKind::Exit && !is_one {
+                let (number, file) = (outcome.execution_count, file.display());
+                let notice = format!("`{file}` is <cell {number}>, and nothing after it was run");
+                runner.console.notice(&notice);
+            }
             return Ok(status(failure, &mut runner.console));
         }
     }

@@ -9,7 +9,7 @@ use warmcell::{Cell, Language, Limits, Outcome, RuntimeError, Session, SessionBu
 
 use super::Usage;
 use super::console::{Console, Show};
-use super::interrupt::{Again, Interrupts};
+use super::interrupt::{Interrupts, Leave};
 
 /// How many events of a cell may wait to be shown; then the cell waits, so that no output is lost in a slow pipe.
 const WAITING_EVENTS: usize = 1024;
@@ -73,7 +73,7 @@ pub(super) struct Runner {
 
 impl Runner {
     /// Shows on `console`, and takes Ctrl-C over. To be called once in a process.
-    pub(super) fn new(console: Console, show: Show, again: Again) -> anyhow::Result<Self> {
+    pub(super) fn new(console: Console, show: Show, leave: Leave) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .context("cannot start the runtime that waits for cells")?;
@@ -81,7 +81,7 @@ impl Runner {
             runtime,
             console,
             show,
-            interrupts: Interrupts::listen(again).context("cannot listen for Ctrl-C")?,
+            interrupts: Interrupts::listen(leave).context("cannot listen for Ctrl-C")?,
         })
     }
 
@@ -105,7 +105,7 @@ impl Runner {
                 anyhow!(Usage(message))
             }
             RuntimeError::InvalidOption(_) => anyhow!(Usage(error.to_string())),
-            error => anyhow!(error),
+            error => anyhow!(error).context(format!("cannot open a {} session", language.as_str())),
         })
     }
 

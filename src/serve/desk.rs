@@ -131,7 +131,12 @@ impl Desk {
     }
 
     async fn open(&self, params: Fields) -> Result<Reply, Problem> {
-        let session = opening::read(params)?.open().await.map_err(refusal)?;
+        let opening = opening::read(params)?;
+        let session = opening.builder.clone().open().await;
+        let session = session.map_err(|error| match opening.wrong_python() {
+            Some(problem) => problem,
+            None => refusal(error),
+        })?;
         self.opened.set(self.opened.get() + 1);
         let name = format!("session-{}", self.opened.get());
         self.sessions.borrow_mut().insert(name.clone(), session);

@@ -7,8 +7,26 @@ use warmcell::{Integers, Language, Limits, Placement, Session, SessionBuilder};
 use super::message::Problem;
 use super::params::{Fields, required};
 
+/// What a client wants to open.
+pub(super) struct Opening {
+    pub(super) builder: SessionBuilder,
+    names_python: bool,
+}
+
+impl Opening {
+    /// Whether it is the python that the client named that cannot be used: the field is to blame then, not the engine.
+    pub(super) fn wrong_python(&self) -> Option<Problem> {
+        match self.builder.facts() {
+            Err(error) if self.names_python => {
+                Some(Problem::invalid_params(format!("`python`: {error}")))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Reads the parameters of `open`.
-pub(super) fn read(mut params: Fields) -> Result<SessionBuilder, Problem> {
+pub(super) fn read(mut params: Fields) -> Result<Opening, Problem> {
     let languages: Vec<(&str, Language)> = Language::ALL
         .iter()
         .map(|language| (language.as_str(), *language))
@@ -23,7 +41,9 @@ pub(super) fn read(mut params: Fields) -> Result<SessionBuilder, Problem> {
     if let Some(folder) = params.text("cwd")? {
         builder = builder.cwd(folder);
     }
-    if let Some(interpreter) = params.text("python")? {
+    let python = params.text("python")?;
+    let names_python = python.is_some();
+    if let Some(interpreter) = python {
         builder = builder.python(interpreter);
     }
     for (name, value) in params.text_map("env")?.unwrap_or_default() {
@@ -37,7 +57,10 @@ pub(super) fn read(mut params: Fields) -> Result<SessionBuilder, Problem> {
     }
     refuse_capabilities(&mut params)?;
     params.finish()?;
-    Ok(builder)
+    Ok(Opening {
+        builder,
+        names_python,
+    })
 }
 
 fn placement(params: &mut Fields) -> Result<Placement, Problem> {

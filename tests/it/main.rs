@@ -22,6 +22,8 @@ mod support;
 
 mod bad_input;
 mod cases;
+#[cfg(feature = "cli")]
+mod cli;
 mod host;
 mod host_package;
 mod memory;
@@ -29,6 +31,8 @@ mod output;
 mod peers;
 mod properties;
 mod reset;
+#[cfg(feature = "cli")]
+mod serve;
 mod sessions;
 mod stopping;
 mod values;

@@ -7,7 +7,13 @@
 
 mod alone;
 mod judge;
+#[cfg(feature = "cli")]
+mod program;
 mod random;
+#[cfg(feature = "cli")]
+mod server;
+#[cfg(feature = "cli")]
+mod terminal;
 mod venv;
 
 use std::future::Future;
@@ -23,7 +29,13 @@ use warmcell::{Cell, CodeRuntime, Execution, Language, Outcome, Session, Session
 
 pub(crate) use alone::{Alone, in_own_process, test_name};
 pub(crate) use judge::{Judge, check_cut, json_differs};
+#[cfg(feature = "cli")]
+pub(crate) use program::{Exited, Program, warmcell};
 pub(crate) use random::Random;
+#[cfg(feature = "cli")]
+pub(crate) use server::{Server, refusal_in};
+#[cfg(feature = "cli")]
+pub(crate) use terminal::{Talk, terminal};
 pub(crate) use venv::{numpy_venv, venv};
 
 /// The longest that any test waits for one answer. Far more than any of them needs, on any machine.

@@ -5,13 +5,13 @@
 
 /// Whether the text that was typed is a whole cell. An empty line ends a block.
 pub(super) fn is_complete(text: &str) -> bool {
-    let scan = scan(text);
     if text.trim_start().starts_with(':') {
         return true;
     }
+    let scan = scan(text);
     match scan.end {
         End::Open => false,
-        End::Closed => !(scan.is_block && !ends_with_empty_line(text)),
+        End::Closed => !scan.is_block || ends_with_empty_line(text),
     }
 }
 

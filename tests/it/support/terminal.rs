@@ -1,0 +1,149 @@
+//! A terminal for commands that look for one, and [`Talk`], which types into it.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Instant;
+
+use super::PATIENCE;
+
+/// What begins a sequence that is not text.
+const ESCAPE: u8 = 0x1b;
+
+/// What a program sends to learn where the cursor stands, and what a terminal answers.
+const WHERE_IS_THE_CURSOR: &[u8] = b"\x1b[6n";
+const IN_THE_FIRST_COLUMN: &[u8] = b"\x1b[1;1R";
+
+/// A terminal: its far side, and the side that a command is given.
+pub(crate) fn terminal() -> (File, OwnedFd) {
+    let (mut far, mut near) = (0, 0);
+    let none: *mut libc::c_char = std::ptr::null_mut();
+    // SAFETY: both descriptors are written on success, which is asserted; name, settings and size may be null.
+    let made =
+        unsafe { libc::openpty(&raw mut far, &raw mut near, none, none.cast(), none.cast()) };
+    assert_eq!(made, 0);
+    // SAFETY: both were just made and belong to nobody else.
+    unsafe { (File::from_raw_fd(far), OwnedFd::from_raw_fd(near)) }
+}
+
+/// A command at a terminal of its own, and a person who types.
+pub(crate) struct Talk {
+    child: Child,
+    keyboard: File,
+    screen: Receiver<u8>,
+    seen: String,
+}
+
+impl Talk {
+    /// Starts the command as the session leader of a fresh terminal, so that Ctrl-C reaches it as a signal.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let (far, near) = terminal();
+        let copy = || near.try_clone().expect("a copy");
+        command
+            .env("TERM", "xterm")
+            .stdin(copy())
+            .stdout(copy())
+            .stderr(copy());
+        // SAFETY: between fork and exec the closure makes two system calls and allocates nothing.
+        unsafe {
+            command.pre_exec(|| {
+                if libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                Ok(())
+            });
+        }
+        let child = command.spawn().expect("the command starts");
+        drop((command, near));
+        let keyboard = far.try_clone().expect("a copy");
+        Self {
+            child,
+            screen: show(far),
+            keyboard,
+            seen: String::new(),
+        }
+    }
+
+    /// Types.
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("typed");
+    }
+
+    /// Types a line behind a prompt, and waits until it is taken.
+    #[track_caller]
+    pub(crate) fn enter(&mut self, prompt: &str, line: &str) {
+        self.until(prompt);
+        self.press(&format!("{line}\r"));
+        self.until(&format!("{line}\r\n"));
+    }
+
+    /// Waits until this is on the screen.
+    #[track_caller]
+    pub(crate) fn until(&mut self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.seen.ends_with(text) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.screen.recv_timeout(left) {
+                Ok(byte) => self.seen.push(byte.into()),
+                Err(_) => panic!("{text:?} does not come: {:?}", self.seen),
+            }
+        }
+    }
+
+    /// Waits for the end of the command, and tells its status.
+    pub(crate) fn finish(mut self) -> i32 {
+        while self.screen.recv_timeout(PATIENCE).is_ok() {}
+        let status = self.child.wait().expect("a child");
+        status.code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Reads what a terminal shows, and answers what it is asked. What moves the cursor or sets colours is left out.
+fn show(mut far: File) -> Receiver<u8> {
+    let (sender, screen) = mpsc::channel();
+    thread::spawn(move || {
+        let mut sequence = Vec::new();
+        let mut bytes = [0; 4096];
+        // The end of a terminal is an error once its other side is closed.
+        while let Ok(read @ 1..) = far.read(&mut bytes) {
+            for byte in &bytes[..read] {
+                if sequence.is_empty() && *byte != ESCAPE {
+                    if sender.send(*byte).is_err() {
+                        return;
+                    }
+                    continue;
+                }
+                sequence.push(*byte);
+                if is_whole(&sequence) {
+                    if sequence == WHERE_IS_THE_CURSOR {
+                        let _ = far.write_all(IN_THE_FIRST_COLUMN);
+                    }
+                    sequence.clear();
+                }
+            }
+        }
+    });
+    screen
+}
+
+/// Whether an escape sequence has ended: behind one byte, or behind a letter when it began with a bracket.
+fn is_whole(sequence: &[u8]) -> bool {
+    match sequence {
+        [_, b'[', .., last] => sequence.len() > 2 && (0x40..0x7f).contains(last),
+        [_, b'['] | [_] | [] => false,
+        _ => true,
+    }
+}
