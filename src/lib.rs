@@ -54,3 +54,8 @@ pub use output::{Event, Events, Stream};
 pub use placement::Placement;
 pub use runtime::{CodeRuntime, Language, RuntimeError, SessionBuilder};
 pub use session::{Canceller, Execution, Session};
+
+/// The README's Rust, compiled and run.
+#[cfg(all(doctest, feature = "python"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -15,11 +15,6 @@
 
 mod support;
 
-// They come with the faces they test, and with the page they read.
-// mod cli;
-// mod readme;
-// mod serve;
-
 mod bad_input;
 mod cases;
 #[cfg(feature = "cli")]
@@ -30,6 +25,8 @@ mod memory;
 mod output;
 mod peers;
 mod properties;
+#[cfg(feature = "cli")]
+mod readme;
 mod reset;
 #[cfg(feature = "cli")]
 mod serve;

@@ -2,45 +2,49 @@
 
 import builtins
 import gc
+import linecache
 import os
 import sys
 import threading
+import traceback
 import warnings
 
-STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
-HOOKS = ("excepthook", "displayhook", "unraisablehook", "breakpointhook")
+LISTS = ("path", "meta_path", "path_hooks", "argv")
+# Modules that are put back name by name, since the runtime or every program leans on them.
+WHOLE = (builtins, linecache, traceback, warnings)
+# Modules of which functions, hooks and streams are put back.
+PARTLY = (sys, os, threading)
 
 
 class Baseline:
     """Taken once, when the interpreter is ready."""
 
     def __init__(self):
-        self.builtins = dict(vars(builtins))
-        self.streams = {name: getattr(sys, name) for name in STREAMS}
-        self.hooks = {name: getattr(sys, name) for name in HOOKS}
-        self.thread_hook = threading.excepthook
-        self.lists = [(value, list(value)) for value in (sys.path, sys.meta_path, sys.path_hooks, sys.argv)]
-        self.names = ("path", "meta_path", "path_hooks", "argv")
+        self.whole = [(module, dict(vars(module))) for module in WHOLE]
+        self.partly = [
+            (module, {name: value for name, value in vars(module).items() if callable(value)}) for module in PARTLY
+        ]
+        self.lists = {name: (getattr(sys, name), list(getattr(sys, name))) for name in LISTS}
+        self.streams = {name: getattr(sys, name) for name in ("__stdin__", "__stdout__", "__stderr__")}
+        self.sys_modules = sys.modules
         self.limits = sys.getrecursionlimit(), sys.getswitchinterval(), sys.get_int_max_str_digits()
         self.gc = gc.isenabled(), gc.get_threshold()
         self.modules = set(sys.modules)
-        self.warnings = list(warnings.filters), warnings.showwarning, warnings.formatwarning
+        self.filters = list(warnings.filters)
         self.environ = os.environ
-        self.functions = [
-            (module, name, getattr(module, name))
-            for module, name in ((os, "environ"), (sys, "modules"), (sys, "setrecursionlimit"))
-        ]
+        self.umask = os.umask(0o022)
+        os.umask(self.umask)
 
     def restore(self, folders):
         """Gets back to the baseline; `folders` are those whose modules were the program's own.
 
         Each step stands alone: one that fails does not keep the others from being done.
         """
-        added = [entry for entry in list(sys.path) if isinstance(entry, str) and entry and entry not in self.lists[0][1]]
+        fresh = self.lists["path"][1]
+        added = [entry for entry in list(sys.path) if isinstance(entry, str) and entry and entry not in fresh]
         for step in (
-            self.restore_builtins,
+            self.restore_modules,
             self.restore_system,
-            self.restore_hooks,
             self.restore_warnings,
             self.restore_logging,
             lambda: self.drop_modules((*folders, *added)),
@@ -50,38 +54,37 @@ class Baseline:
             except Exception:
                 pass
 
-    def restore_builtins(self):
-        namespace = vars(builtins)
-        for name in [name for name in namespace if name not in self.builtins]:
-            del namespace[name]
-        namespace.update(self.builtins)
+    def restore_modules(self):
+        for module, names in self.whole:
+            namespace = vars(module)
+            for name in [name for name in namespace if name not in names]:
+                del namespace[name]
+            namespace.update(names)
+        for module, names in self.partly:
+            vars(module).update(names)
 
     def restore_system(self):
-        for name, (value, content) in zip(self.names, self.lists):
+        for name, (value, content) in self.lists.items():
             value[:] = content
             setattr(sys, name, value)
-        for module, name, value in self.functions:
-            setattr(module, name, value)
         for name, value in self.streams.items():
             setattr(sys, name, value)
+        sys.modules = self.sys_modules
+        os.environ = self.environ
+        os.umask(self.umask)
+        vars(sys).pop("tracebacklimit", None)
         sys.setrecursionlimit(self.limits[0])
         sys.setswitchinterval(self.limits[1])
         sys.set_int_max_str_digits(self.limits[2])
         (gc.enable if self.gc[0] else gc.disable)()
         gc.set_threshold(*self.gc[1])
-
-    def restore_hooks(self):
-        for name, value in self.hooks.items():
-            setattr(sys, name, value)
-        threading.excepthook = self.thread_hook
         sys.settrace(None)
         sys.setprofile(None)
         threading.settrace(None)
         threading.setprofile(None)
 
     def restore_warnings(self):
-        warnings.filters[:] = self.warnings[0]
-        warnings.showwarning, warnings.formatwarning = self.warnings[1:]
+        warnings.filters[:] = self.filters
         warnings._filters_mutated()
 
     def restore_logging(self):
@@ -96,7 +99,7 @@ class Baseline:
         """Drops pure Python modules that came from `folders`. C extensions stay: they load but once in a process."""
         folders, installed = (
             tuple(os.path.join(os.path.realpath(folder), "") for folder in each)
-            for each in (folders, filter(None, self.lists[0][1]))
+            for each in (folders, filter(None, self.lists["path"][1]))
         )
         for name, module in list(sys.modules.items()):
             if name in self.modules:

@@ -86,6 +86,9 @@ impl Reporter {
             failure.traceback = Some(cut(traceback, TRACEBACK_BYTES));
             (failure.line, failure.column) = (line, column);
         }
+        if failure.kind == FailureKind::Memory && failure.message.is_empty() {
+            failure.message = "the interpreter's memory budget is used up".to_owned();
+        }
         if failure.kind == FailureKind::Exit {
             failure.message = exit_status(py, error).unwrap_or(failure.message);
         }

@@ -24,6 +24,8 @@ static NOTED: Mutex<Option<Noted>> = Mutex::new(None);
 struct Noted {
     snapshot: Snapshot,
     handlers: Vec<(c_int, Py<PyAny>)>,
+    /// CPython's own `signal.signal`.
+    set_handler: Option<Py<PyAny>>,
 }
 
 /// Imports `signal` without leaving CPython's handler for SIGINT behind, installs the private signal's handler, and guards
@@ -91,7 +93,7 @@ impl Guarded {
         note();
         let result = self.original.bind(py).call(arguments, keywords)?;
         if self.name == "signal" {
-            note_handler(arguments, &result);
+            note_handler(arguments, &result, &self.original);
         }
         Ok(result)
     }
@@ -108,12 +110,17 @@ fn note() {
     let noted = Noted {
         snapshot: Snapshot::take(),
         handlers: Vec::new(),
+        set_handler: None,
     };
     *NOTED.lock().unwrap_or_else(PoisonError::into_inner) = Some(noted);
 }
 
 /// `signal.signal` has returned the handler it replaced.
-fn note_handler(arguments: &Bound<'_, PyTuple>, replaced: &Bound<'_, PyAny>) {
+fn note_handler(
+    arguments: &Bound<'_, PyTuple>,
+    replaced: &Bound<'_, PyAny>,
+    set_handler: &Py<PyAny>,
+) {
     let Ok(signal) = arguments
         .get_item(0)
         .and_then(|signal| signal.extract::<c_int>())
@@ -125,6 +132,7 @@ fn note_handler(arguments: &Bound<'_, PyTuple>, replaced: &Bound<'_, PyAny>) {
         && noted.handlers.iter().all(|(known, _)| *known != signal)
     {
         noted.handlers.push((signal, replaced.clone().unbind()));
+        noted.set_handler = Some(set_handler.clone_ref(replaced.py()));
     }
 }
 
@@ -134,25 +142,22 @@ pub(super) fn put_back(py: Python<'_>) {
         return;
     }
     let noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(Noted { snapshot, handlers }) = noted {
+    if let Some(Noted {
+        snapshot,
+        handlers,
+        set_handler,
+    }) = noted
+    {
+        // First what CPython believes, so that it does not go on thinking that the cell's handler is there.
         for (signal, handler) in handlers {
-            put_handler_back(py, signal, &handler);
+            if let Some(set_handler) = &set_handler
+                && let Err(error) = set_handler.call1(py, (signal, handler))
+            {
+                error.write_unraisable(py, None);
+            }
         }
         snapshot.restore(&[]);
         stop_timers();
-    }
-    // Putting back is itself a change to the guarded functions.
-    TOUCHED.store(false, Ordering::Relaxed);
-}
-
-/// So that CPython does not go on believing that the cell's handler is there.
-fn put_handler_back(py: Python<'_>, signal: c_int, handler: &Py<PyAny>) {
-    let put_back = py
-        .import("_signal")
-        .and_then(|module| module.getattr("signal"))
-        .and_then(|function| function.call1((signal, handler)));
-    if let Err(error) = put_back {
-        error.write_unraisable(py, None);
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Interpreter {
     pub(super) baseline_memory: i64,
     executable: String,
     tasks: std::cell::OnceCell<Tasks>,
+    /// Held, since a program may break importing.
+    builtins: Py<PyModule>,
     modules: Py<PyDict>,
     linecache: Py<PyDict>,
     baseline: Py<PyAny>,
@@ -98,6 +100,7 @@ impl Interpreter {
             baseline_memory: memory::used(),
             executable,
             tasks: std::cell::OnceCell::new(),
+            builtins: py.import("builtins")?.unbind(),
             modules: sys.getattr("modules")?.cast_into::<PyDict>()?.unbind(),
             linecache,
             baseline: baseline.getattr("Baseline")?.call0()?.unbind(),
@@ -114,6 +117,14 @@ impl Interpreter {
         Ok(self.tasks.get_or_init(|| tasks))
     }
 
+    /// A module as the python command gives it to a script.
+    pub(super) fn fresh_main(&self, py: Python<'_>) -> PyResult<(Py<PyModule>, Py<PyDict>)> {
+        let module = PyModule::new(py, "__main__")?;
+        let globals = module.dict();
+        globals.set_item("__builtins__", &self.builtins)?;
+        Ok((module.unbind(), globals.unbind()))
+    }
+
     /// Makes `module` the `__main__` of what is imported, pickled or looked up from now on.
     pub(super) fn make_main(&self, py: Python<'_>, module: &Py<PyModule>) -> PyResult<()> {
         self.modules
@@ -128,14 +139,15 @@ impl Interpreter {
         file_name: &Bound<'_, PyString>,
         source: &str,
     ) -> PyResult<()> {
-        let lines = PyList::empty(py);
-        for line in source.split_inclusive('\n') {
-            if line.ends_with('\n') {
-                lines.append(line)?;
-            } else {
-                lines.append(format!("{line}\n"))?;
-            }
-        }
+        let lines = if source.ends_with('\n') {
+            PyList::new(py, source.split_inclusive('\n').collect::<Vec<_>>())?
+        } else {
+            let (whole, last) =
+                source.split_at(source.rfind('\n').map_or(0, |newline| newline + 1));
+            let lines = PyList::new(py, whole.split_inclusive('\n').collect::<Vec<_>>())?;
+            lines.append(format!("{last}\n"))?;
+            lines
+        };
         self.linecache
             .bind(py)
             .set_item(file_name, (source.len(), py.None(), lines, file_name))

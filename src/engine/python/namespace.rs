@@ -66,7 +66,7 @@ impl PythonSession {
         number: u64,
         opening: &Opening,
     ) -> PyResult<Self> {
-        let (module, globals) = fresh_main(py)?;
+        let (module, globals) = interpreter.fresh_main(py)?;
         Ok(Self {
             budget: Budget::new(interpreter.baseline_memory, opening.limits.memory_mb),
             surroundings: Surroundings::new(opening),
@@ -154,7 +154,6 @@ impl PythonSession {
 
     /// Compiles, runs and converts: all that the deadline is for.
     fn perform(&mut self, py: Python<'_>, task: &Task<'_>) -> Completion {
-        let shown_name = format!("<cell {}>", task.number);
         let cached = self
             .cache
             .as_ref()
@@ -177,6 +176,7 @@ impl PythonSession {
                     Stumble::Compiling(error) => (error, true),
                     Stumble::Running(error) => (error, false),
                 };
+                let shown_name = format!("<cell {}>", task.number);
                 let suffix = if self.suffix == ">" { "" } else { &self.suffix };
                 let origin = Origin {
                     file_name: &file_name,
@@ -318,15 +318,9 @@ impl PythonSession {
             Err(Refusal::Interrupted(error)) => return Err(Stumble::Running(error)),
             Err(refusal) => refusal,
         };
-        let (kind, hint) = match &refusal {
-            Refusal::TooLarge { .. } => (
-                FailureKind::OutputLimit,
-                Some(
-                    "return less: a summary, a part, or the size; or raise `valueBytes`".to_owned(),
-                ),
-            ),
-            Refusal::NotJson { hint, .. } => (FailureKind::InvalidOutput, hint.clone()),
-            Refusal::Interrupted(_) => (FailureKind::Internal, None),
+        let kind = match refusal {
+            Refusal::TooLarge { .. } => FailureKind::OutputLimit,
+            _ => FailureKind::InvalidOutput,
         };
         let notice = self.show(value, kind)?;
         if !promised && kind == FailureKind::InvalidOutput {
@@ -335,6 +329,7 @@ impl PythonSession {
                 ..Completion::default()
             });
         }
+        let hint = refusal.hint().map(str::to_owned);
         let failure = Failure {
             hint,
             ..Failure::new(kind, refusal.message())
@@ -416,7 +411,7 @@ impl Engine for PythonSession {
 
     fn reset(&mut self, epoch: u64) -> Result<(), EngineError> {
         Python::attach(|py| {
-            let (module, globals) = fresh_main(py).map_err(refused)?;
+            let (module, globals) = self.interpreter.fresh_main(py).map_err(refused)?;
             // From here on the session is the fresh one; everything below cleans up behind it.
             let module = std::mem::replace(&mut self.module, module);
             let globals = std::mem::replace(&mut self.globals, globals);
@@ -471,14 +466,6 @@ impl Engine for PythonSession {
             self.leave(py);
         });
     }
-}
-
-/// A module as the python command gives it to a script.
-fn fresh_main(py: Python<'_>) -> PyResult<(Py<PyModule>, Py<PyDict>)> {
-    let module = PyModule::new(py, "__main__")?;
-    let globals = module.dict();
-    globals.set_item("__builtins__", py.import("builtins")?)?;
-    Ok((module.unbind(), globals.unbind()))
 }
 
 fn run_parts<'py>(
