@@ -3,6 +3,7 @@
 //!
 //! Compare as ratios within one run: waking a thread across idle cores costs ten times what it costs on one core, and the
 //! scheduler decides.
+#![expect(clippy::expect_used, reason = "a bench that cannot go on ends")]
 
 use std::hint::black_box;
 

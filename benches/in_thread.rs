@@ -2,6 +2,7 @@
 //!
 //! The interpreter starts on the benching thread, so this is a program of its own: `benches/channel.rs` has its interpreter
 //! on another thread.
+#![expect(clippy::expect_used, reason = "a bench that cannot go on ends")]
 
 use std::ffi::CString;
 use std::hint::black_box;

@@ -63,9 +63,11 @@ pub(crate) struct Launch {
     pub(crate) start: Start,
 }
 
+/// A language that has come to life, and what stops its cells.
+pub(crate) type Started = (Box<dyn Language>, Arc<dyn Interrupter>);
+
 /// Brings a language to life on the calling thread.
-pub(crate) type Start =
-    Box<dyn FnOnce() -> Result<(Box<dyn Language>, Arc<dyn Interrupter>), EngineError> + Send>;
+pub(crate) type Start = Box<dyn FnOnce() -> Result<Started, EngineError> + Send>;
 
 /// How to bring the language of a new session to life.
 pub(crate) fn launch(builder: &SessionBuilder) -> Result<Launch, RuntimeError> {

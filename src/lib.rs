@@ -28,6 +28,11 @@
 //!
 //! In process, code is trusted code: it can do whatever the host can. An engine that crashes takes the process with it.
 
+#![cfg_attr(
+    not(feature = "python"),
+    expect(dead_code, reason = "no engine is built in that would use it")
+)]
+
 mod cell;
 mod engine;
 mod facts;

@@ -34,7 +34,7 @@ pub(super) use self::facts::facts;
 use self::interpreter::Interpreter;
 use self::interrupt::PythonInterrupter;
 use self::namespace::PythonSession;
-use super::{Engine, EngineError, Interrupter, Language, Launch, Opening};
+use super::{Engine, EngineError, Language, Launch, Opening, Started};
 use crate::runtime::SessionBuilder;
 
 /// The stack of the interpreter's thread: deep recursion through C code must end in a `RecursionError`, and a small stack
@@ -60,19 +60,15 @@ struct Python {
 }
 
 impl Python {
-    fn start(
-        asked: Option<PathBuf>,
-        cwd: Option<PathBuf>,
-    ) -> Result<(Box<dyn Language>, Arc<dyn Interrupter>), EngineError> {
+    fn start(asked: Option<PathBuf>, cwd: Option<PathBuf>) -> Result<Started, EngineError> {
         let cwd = cwd
             .or_else(|| std::env::current_dir().ok())
             .unwrap_or_else(|| PathBuf::from("/"));
         let interpreter = Rc::new(Interpreter::start(asked.as_deref(), &cwd)?);
         facts::note_armed();
         // SAFETY: takes nothing and cannot fail.
-        let interrupter = PythonInterrupter {
-            thread: unsafe { libc::pthread_self() },
-        };
+        let thread = unsafe { libc::pthread_self() };
+        let interrupter = PythonInterrupter { thread };
         Ok((
             Box::new(Self {
                 interpreter,

@@ -52,10 +52,6 @@ impl Json {
     }
 
     /// Takes text that an engine's converter wrote and that is therefore known to be JSON.
-    #[cfg_attr(
-        not(feature = "python"),
-        expect(dead_code, reason = "only engines make values")
-    )]
     pub(crate) fn from_converter(text: String) -> Self {
         debug_assert!(
             serde_json::from_str::<&RawValue>(&text).is_ok(),

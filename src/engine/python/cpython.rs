@@ -26,10 +26,8 @@ pub(super) fn initialise(executable: &Path, home: Option<&Path>) -> Result<(), S
     preconfig.utf8_mode = 1;
     preconfig.configure_locale = 0;
     // SAFETY: CPython is not initialised (the caller checked), and the struct lives across the call.
-    check(
-        unsafe { ffi::Py_PreInitialize(&raw const preconfig) },
-        "pre-initialisation",
-    )?;
+    let status = unsafe { ffi::Py_PreInitialize(&raw const preconfig) };
+    check(status, "pre-initialisation")?;
 
     let mut config = MaybeUninit::<ffi::PyConfig>::zeroed();
     // SAFETY: the call fills in the whole struct, whose strings CPython owns until `PyConfig_Clear`.

@@ -113,12 +113,8 @@ fn take(bytes: usize) -> bool {
 
 /// Settles what was taken for a request against what malloc gave for it.
 fn settle(block: *mut c_void, taken: usize) {
-    // SAFETY: `block` is null or comes from malloc just now.
-    let given = if block.is_null() {
-        0
-    } else {
-        unsafe { libc::malloc_usable_size(block) }
-    };
+    // SAFETY: `block` is null, for which the answer is 0, or comes from malloc just now.
+    let given = unsafe { libc::malloc_usable_size(block) };
     USED.fetch_add(given as i64 - taken as i64, Ordering::Relaxed);
 }
 
@@ -149,12 +145,8 @@ extern "C" fn raw_calloc(_context: *mut c_void, count: usize, size: usize) -> *m
 }
 
 extern "C" fn raw_realloc(_context: *mut c_void, block: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: CPython passes null or a block that these hooks gave it.
-    let old = if block.is_null() {
-        0
-    } else {
-        unsafe { libc::malloc_usable_size(block) }
-    };
+    // SAFETY: CPython passes null, for which the answer is 0, or a block that these hooks gave it.
+    let old = unsafe { libc::malloc_usable_size(block) };
     let more = size.saturating_sub(old);
     if size > isize::MAX as usize || (more > 0 && !take(more)) {
         return null_mut();

@@ -278,7 +278,7 @@ fn run(resident: &mut Resident, language: &mut dyn Language, slot: &Slot, ticket
     }
     let code = source::without_fence(&ticket.code);
     let task = Task {
-        code: &code,
+        code,
         number,
         epoch,
     };
