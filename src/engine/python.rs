@@ -23,6 +23,8 @@ mod namespace;
 mod streams;
 mod surroundings;
 mod tasks;
+#[cfg(test)]
+mod testing;
 mod values;
 mod version;
 

@@ -265,6 +265,22 @@ fn numpy_values(session: &Session) {
     for (code, word) in [
         ("return {'a': [np.arange(3)]}", "tolist"),
         ("return {'a': [np.float64('nan')]}", "nan"),
+        ("return {'a': [np.float32('nan')]}", "nan"),
+        (
+            "return {'a': [np.datetime64('2024-01-01', 'ns')]}",
+            "str(x)",
+        ),
+        ("return {'a': [np.datetime64('NaT')]}", "str(x)"),
+        ("return {'a': [np.timedelta64(1, 'ns')]}", "str(x)"),
+        ("return {'a': [np.longdouble(1)]}", "float(x)"),
+        ("return {'a': [np.complex64(1)]}", "x.real"),
+        ("return {'a': [np.bytes_(b'a')]}", "decode"),
+        ("return {'a': [np.void(b'a')]}", "tolist"),
+        // The program's own subclass may define anything, so it is not asked.
+        (
+            "class Evil(np.int32):\n    def item(self): 1/0\nreturn {'a': [Evil(1)]}",
+            "tolist",
+        ),
     ] {
         let outcome = session.cell(code);
         let error = outcome.failed(warmcell::FailureKind::InvalidOutput);

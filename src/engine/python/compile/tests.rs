@@ -6,20 +6,18 @@ mod positions;
 mod properties;
 mod scanning;
 
-use std::ffi::CString;
-use std::sync::{Mutex, PoisonError};
-
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCFunction, PyModule};
+use std::ffi::CString;
 
 use super::*;
+use crate::engine::python::testing;
 
-/// Runs a test alone with Python: some look at the warnings of the whole interpreter.
-fn with_python<T>(test: impl FnOnce(&Bench<'_>) -> PyResult<T>) -> T {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    Python::initialize();
-    Python::attach(|py| {
+/// Runs a test with Python.
+fn with_python<T: Send + 'static>(
+    test: impl FnOnce(&Bench<'_>) -> PyResult<T> + Send + 'static,
+) -> T {
+    testing::python(|py| {
         Bench::new(py)
             .and_then(|bench| {
                 let result = test(&bench)?;

@@ -1,52 +1,20 @@
 //! Every kind of value by its exact text or its exact refusal, both ways, and values made to do harm.
 //!
-//! Here is what the tests share: the thread that owns Python, and the two questions they ask.
+//! Here is what the tests share: the two questions they ask.
 
 mod accepted;
 mod budget;
 mod hostile;
 mod incoming;
-mod packages;
 mod refused;
 
 use std::ffi::CString;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Mutex, OnceLock, mpsc};
-use std::thread;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::{Integers, Refusal, from_json, to_json, to_json_into};
-
-type Job = Box<dyn FnOnce() + Send>;
-
-/// Runs `work` on the thread that initialised Python, which is the only one that handles signals.
-fn python<R: Send + 'static>(work: impl FnOnce(Python<'_>) -> R + Send + 'static) -> R {
-    static MAIN_THREAD: OnceLock<Mutex<mpsc::Sender<Job>>> = OnceLock::new();
-    let jobs = MAIN_THREAD.get_or_init(|| {
-        let (jobs, queue) = mpsc::channel::<Job>();
-        thread::spawn(move || {
-            Python::initialize();
-            queue.into_iter().for_each(|job| job());
-        });
-        Mutex::new(jobs)
-    });
-    let (done, result) = mpsc::channel();
-    let job: Job = Box::new(move || {
-        let outcome = catch_unwind(AssertUnwindSafe(|| Python::attach(work)));
-        drop(done.send(outcome));
-    });
-    match jobs.lock().map(|jobs| jobs.send(job)) {
-        Ok(Ok(())) => {}
-        other => panic!("the python thread is gone: {other:?}"),
-    }
-    match result.recv() {
-        Ok(Ok(result)) => result,
-        Ok(Err(panic)) => resume_unwind(panic),
-        Err(gone) => panic!("the python thread is gone: {gone}"),
-    }
-}
+use crate::engine::python::testing::python;
 
 /// Runs `code` in a fresh namespace and hands its `x` to `work`.
 fn with_x<R: Send + 'static>(

@@ -119,7 +119,7 @@ proptest! {
     #[test]
     fn any_statements_end_as_their_tree_says(statements in prop::collection::vec(statement(), 1..5)) {
         let source = statements.join("\n");
-        let (wanted, got, differs) = with_python(|bench| bench.against_tree(&source));
+        let (wanted, got, differs) = with_python({ let source = source.clone(); move |bench| bench.against_tree(&source) });
         // `return 1, *x` needs the tree, and `return` at the end of it does not: both are right.
         let is_same = wanted == got || wanted == "Return" && got == "Flagged";
         prop_assert!(is_same, "{} is {} and not {}", source, wanted, got);
@@ -134,7 +134,7 @@ proptest! {
 
     #[test]
     fn any_text_compiles_or_fails_as_a_whole(source in "[xf1 ='\"\\\\\n#(){}:;*\t\u{c}]{0,12}") {
-        let (wanted, got, differs) = with_python(|bench| bench.against_tree(&source));
+        let (wanted, got, differs) = with_python({ let source = source.clone(); move |bench| bench.against_tree(&source) });
         if wanted != "error" {
             prop_assert_eq!(&got, &wanted);
             prop_assert!(!differs);
@@ -147,7 +147,9 @@ proptest! {
         flips in prop::collection::vec(any::<bool>(), 0..24),
     ) {
         let source = format!("{body}\npass\n");
-        let (function, cell) = with_python(|bench| {
+        let cell_source = source.clone();
+        let (function, cell) = with_python(move |bench| {
+            let source = cell_source;
             let trial = bench.support.call_method1("Trial", (flips,))?;
             let function: String = trial.call_method1("as_function", (&source,))?.extract()?;
             let compiled = bench.compile(&source)?;
