@@ -169,7 +169,8 @@ fn endless_output_takes_bounded_memory() {
         outcome.failed(FailureKind::Timeout);
         let cut = outcome.truncated.stdout.as_ref().expect("cut");
         assert!(cut.bytes > 1 << 20, "only {} bytes", cut.bytes);
-        assert_eq!(cut.bytes, cut.lines * 30);
+        // The last line may lack its end: a print is two writes.
+        assert!([0, 29].contains(&(cut.bytes - cut.lines * 30)), "{cut:?}");
         let after = peak_mb();
         assert!(after < before + 16, "from {before} to {after} MiB");
     });

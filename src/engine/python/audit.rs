@@ -18,6 +18,9 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 
 static TOUCHED: AtomicBool = AtomicBool::new(false);
 
+/// The running cell started a process.
+static SPAWNED: AtomicBool = AtomicBool::new(false);
+
 /// What was there before the running cell first touched it. Locked by whoever touches and by the engine after the cell,
 /// for as long as it takes to read the folder or the environment.
 static BEFORE: Mutex<Before> = Mutex::new(Before {
@@ -47,6 +50,11 @@ extern "C" fn note_fork() {
 /// Whether this process is a child that the program forked.
 pub(super) fn is_forked_child() -> bool {
     FORKED.load(Ordering::Relaxed)
+}
+
+/// Whether the cell that has just ended started a process.
+pub(super) fn take_spawned() -> bool {
+    SPAWNED.swap(false, Ordering::Relaxed)
 }
 
 /// What the cell that has just ended touched, if anything; nothing is recorded afterwards.
@@ -97,6 +105,7 @@ extern "C" fn hear(
     match event {
         b"os.fork" | b"os.forkpty" | b"os.posix_spawn" | b"os.system" | b"subprocess.Popen" => {
             children::note_thread();
+            SPAWNED.store(true, Ordering::Relaxed);
         }
         b"os.chdir" => {
             let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -42,6 +42,9 @@ pub(super) fn note_start() {
 /// process, where nobody could tell whose they were. Locked to add to it and to take it.
 static NOTED: Mutex<Vec<Process>> = Mutex::new(Vec::new());
 
+/// The processes that earlier cells left. Locked to set it and to look.
+static STAY: Mutex<Vec<Process>> = Mutex::new(Vec::new());
+
 /// A process, told from a later one of the same id by when it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
@@ -67,6 +70,13 @@ pub(super) fn kill_those_of_the_cell() {
     }
 }
 
+/// A cell that started processes has ended: those that are alive stay. Their start and that of the next cell may lie in the
+/// same hundredth of a second.
+pub(super) fn note_those_that_stay() {
+    let stay = children().into_iter().filter_map(process).collect();
+    *STAY.lock().unwrap_or_else(PoisonError::into_inner) = stay;
+}
+
 /// The cell has ended.
 pub(super) fn forget() {
     NOTED.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -74,32 +84,47 @@ pub(super) fn forget() {
 
 fn find() -> Vec<Process> {
     let started = STARTED.load(Ordering::Relaxed);
-    let threads = THREADS
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
-    let children: Vec<i32> = threads
-        .iter()
-        .filter_map(|thread| fs::read_to_string(format!("/proc/self/task/{thread}/children")).ok())
-        .flat_map(|children| {
-            children
-                .split_whitespace()
-                .filter_map(|child| child.parse().ok())
-                .collect::<Vec<i32>>()
-        })
-        .filter(|child| start_of(*child).is_some_and(|ticks| ticks >= started))
+    let stay = STAY.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let is_new = |process: &Process| process.started >= started && !stay.contains(process);
+    let children: Vec<i32> = children()
+        .into_iter()
+        .filter_map(process)
+        .filter(is_new)
+        .map(|process| process.id)
         .collect();
     if children.is_empty() {
         return Vec::new();
     }
-    let all = descendants(&children).into_iter().chain(children);
-    all.filter_map(|id| {
-        Some(Process {
-            id,
-            started: start_of(id)?,
+    descendants(&children)
+        .into_iter()
+        .chain(children)
+        .filter_map(process)
+        .collect()
+}
+
+/// The children of the threads that fork in the program's name.
+fn children() -> Vec<i32> {
+    let threads = THREADS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    let lists = threads
+        .iter()
+        .filter_map(|thread| fs::read_to_string(format!("/proc/self/task/{thread}/children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .filter_map(|id| id.parse().ok())
+                .collect::<Vec<i32>>()
         })
+        .collect()
+}
+
+fn process(id: i32) -> Option<Process> {
+    Some(Process {
+        id,
+        started: start_of(id)?,
     })
-    .collect()
 }
 
 fn descendants(of: &[i32]) -> Vec<i32> {

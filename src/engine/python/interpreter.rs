@@ -132,6 +132,15 @@ impl Interpreter {
             .set_item(pyo3::intern!(py, "__main__"), module)
     }
 
+    /// No event loop runs any more, whatever an interrupt skipped: `asyncio.run` of a program's own may not have said so.
+    pub(super) fn leave_any_loop(&self, py: Python<'_>) {
+        if let Ok(Some(asyncio)) = self.modules.bind(py).get_item("asyncio")
+            && let Err(error) = asyncio.call_method1("_set_running_loop", (py.None(),))
+        {
+            error.write_unraisable(py, None);
+        }
+    }
+
     /// Makes the lines of a cell known to tracebacks and to `inspect`.
     pub(super) fn remember_lines(
         &self,

@@ -140,6 +140,15 @@ pub(super) fn was_heard(epoch: u64) -> bool {
     HEARD.load(Ordering::Relaxed) == epoch
 }
 
+/// A cell that resisted may leave objects whose finalisers resist too. They are collected while the trace function still
+/// holds them, lest they run on in somebody else's cell.
+pub(super) fn collect_what_resisted(_py: Python<'_>) {
+    if TRACING.load(Ordering::Relaxed) {
+        // SAFETY: the lock is held.
+        unsafe { ffi::PyGC_Collect() };
+    }
+}
+
 /// The class that the interrupt raises.
 pub(super) fn exception(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
     SETUP.get().map(|setup| setup.exception.bind(py).clone())

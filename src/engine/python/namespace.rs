@@ -105,6 +105,7 @@ impl PythonSession {
         let mut completion = self.perform(py, task);
         if interrupt::was_heard(task.epoch) {
             self.end_own_task(py);
+            interrupt::collect_what_resisted(py);
         }
         completion.interrupted = interrupt::end(py, task.epoch);
         memory::disarm();
@@ -145,6 +146,9 @@ impl PythonSession {
     }
 
     fn leave(&mut self, py: Python<'_>) {
+        if audit::take_spawned() {
+            children::note_those_that_stay();
+        }
         guard::put_back(py);
         if let Err(error) = self.surroundings.leave(py, &self.interpreter.clone()) {
             error.write_unraisable(py, None);
@@ -369,6 +373,7 @@ impl PythonSession {
     }
 
     fn repair_loop(&self, py: Python<'_>) {
+        self.interpreter.leave_any_loop(py);
         if let Some(event_loop) = &self.event_loop
             && let Ok(tasks) = self.interpreter.tasks(py)
             && let Err(error) = tasks.repair(py, event_loop)
