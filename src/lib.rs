@@ -39,6 +39,8 @@ mod runtime;
 mod session;
 
 pub use cell::Cell;
+#[cfg(feature = "_javascript")]
+pub use engine::javascript::CountingAllocator;
 pub use engine::{Integers, Variable};
 pub use facts::{ArmedLimit, EngineFacts};
 pub use limits::Limits;
@@ -48,5 +50,5 @@ pub use outcome::{
 };
 pub use output::{Event, Events, Stream};
 pub use placement::Placement;
-pub use runtime::{CodeRuntime, Language, RuntimeError, SessionBuilder};
+pub use runtime::{CodeRuntime, JavaScriptEngine, Language, RuntimeError, SessionBuilder};
 pub use session::{Canceller, Execution, Session};

@@ -53,7 +53,7 @@ impl Json {
 
     /// Takes text that an engine's converter wrote and that is therefore known to be JSON.
     #[cfg_attr(
-        not(feature = "python"),
+        not(any(feature = "python", feature = "_javascript")),
         expect(dead_code, reason = "only engines make values")
     )]
     pub(crate) fn from_converter(text: String) -> Self {

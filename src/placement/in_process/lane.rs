@@ -85,6 +85,7 @@ impl Lane {
         let (mailbox, jobs) = unbounded();
         let slot = Arc::new(Slot {
             engine: launch.engine,
+            is_shared: launch.once_per_process,
             jobs: jobs.clone(),
             running: Mutex::new(None),
             interrupter: OnceLock::new(),
@@ -118,6 +119,10 @@ impl Lane {
         if self.slot.lock().as_ref().is_some_and(runs) {
             watchdog::wake();
         }
+    }
+
+    pub(super) fn is_stuck(&self) -> bool {
+        matches!(self.slot.gone.get(), Some(Gone::Stuck(_)))
     }
 
     pub(super) fn failed_to_start(&self) -> bool {
@@ -359,6 +364,8 @@ fn guarded<T>(
 /// What the watchdog sees of a lane.
 pub(super) struct Slot {
     engine: &'static str,
+    /// Other sessions live on the lane, and there cannot be another one.
+    is_shared: bool,
     jobs: Receiver<Job>,
     running: Mutex<Option<Running>>,
     interrupter: OnceLock<Arc<dyn Interrupter>>,
@@ -473,14 +480,26 @@ impl Slot {
             }
         };
         let engine = self.engine;
-        let reason = format!(
-            "the {engine} engine of this process is stuck: an earlier cell runs native code that nothing can stop\nhint: restart the process"
-        );
+        let (reason, after) = if self.is_shared {
+            (
+                format!(
+                    "the {engine} engine of this process is stuck: an earlier cell runs native code that nothing can stop\nhint: restart the process"
+                ),
+                format!("later {engine} cells in this process answer `unavailable`"),
+            )
+        } else {
+            (
+                "an earlier cell of the session could not be stopped, and took the session with it"
+                    .to_owned(),
+                "the next cell meets a fresh session; the thread is left to what runs on it"
+                    .to_owned(),
+            )
+        };
         self.go(Gone::Stuck(reason.clone()));
         match work {
             Work::Cell(ticket) => {
                 let notice = format!(
-                    "the cell could not be stopped and still runs native code; everything the session held is gone, and later {engine} cells in this process answer `unavailable`"
+                    "the cell could not be stopped and still runs native code; everything the session held is gone, and {after}"
                 );
                 let completion = Completion {
                     interrupted: true,
