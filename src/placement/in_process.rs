@@ -41,7 +41,8 @@ pub(super) async fn place(
         Arc::new(Lane::start(launch)?)
     };
     let session = SessionId::new();
-    let opened = open(&lane, session, &opening);
+    let (reply, opened) = oneshot::channel();
+    lane.send(Job::open(session, &opening, Some(reply)));
     let seat = Seat {
         lane: Mutex::new(lane),
         session,
@@ -54,20 +55,6 @@ pub(super) async fn place(
             "the engine's thread is gone".to_owned(),
         )),
     }
-}
-
-fn open(
-    lane: &Lane,
-    session: SessionId,
-    opening: &Opening,
-) -> oneshot::Receiver<Result<(), RuntimeError>> {
-    let (reply, opened) = oneshot::channel();
-    lane.send(Job::Open {
-        session,
-        opening: Box::new(opening.clone()),
-        reply,
-    });
-    opened
 }
 
 fn shared_lane(launch: Launch) -> Result<Arc<Lane>, RuntimeError> {
@@ -103,7 +90,7 @@ impl Seat {
             && let Ok(fresh) = relaunch().and_then(Lane::start)
         {
             // Should it not open, the lane says so to whoever asks it for anything.
-            drop(open(&fresh, self.session, &self.opening));
+            fresh.send(Job::open(self.session, &self.opening, None));
             *lane = Arc::new(fresh);
         }
         lane.clone()

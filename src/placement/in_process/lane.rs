@@ -47,7 +47,8 @@ pub(super) enum Job {
     Open {
         session: SessionId,
         opening: Box<Opening>,
-        reply: Reply<()>,
+        /// None when the session was open before, on a lane that is stuck.
+        reply: Option<Reply<()>>,
     },
     Run {
         session: SessionId,
@@ -71,6 +72,16 @@ pub(super) enum Job {
         session: SessionId,
         reply: Option<Reply<()>>,
     },
+}
+
+impl Job {
+    pub(super) fn open(session: SessionId, opening: &Opening, reply: Option<Reply<()>>) -> Self {
+        Self::Open {
+            session,
+            opening: Box::new(opening.clone()),
+            reply,
+        }
+    }
 }
 
 /// A thread that engines live on.
@@ -150,7 +161,12 @@ impl Gone {
                     SessionState::Lost,
                 );
             }
-            Job::Open { reply, .. } | Job::Reset { reply, .. } | Job::Bind { reply, .. } => {
+            Job::Open { reply, .. } => {
+                if let Some(reply) = reply {
+                    let _ = reply.send(Err(refusal()));
+                }
+            }
+            Job::Reset { reply, .. } | Job::Bind { reply, .. } => {
                 let _ = reply.send(Err(refusal()));
             }
             Job::Inspect { reply, .. } => {
@@ -211,6 +227,7 @@ fn serve(mut language: Box<dyn Language>, slot: &Slot, jobs: &Receiver<Job>) {
                         },
                     );
                 });
+                let Some(reply) = reply else { continue };
                 let abandoned = result.is_ok() & reply.is_closed();
                 let _ = reply.send(result);
                 if abandoned {

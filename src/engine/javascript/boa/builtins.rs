@@ -1,47 +1,71 @@
-//! Built-ins of boa's that are replaced before any cell runs: those that recurse natively as deep as the data does, where
-//! nothing of boa's counts (a nested array as a string overflows any stack, and with it the process).
+//! Built-ins of boa's that are replaced before any cell runs, because they could end the process or hang the thread where
+//! other engines throw: those that recurse natively as deep as the data does, and those that allocate whatever length they
+//! are told.
+//!
+//! Each replacement looks at its arguments and calls the original.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
+use boa_engine::error::RuntimeLimitError;
 use boa_engine::object::{FunctionObjectBuilder, JsObject};
 use boa_engine::property::{PropertyDescriptor, PropertyKey};
 use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, NativeFunction, Source};
 
 use super::realm::Known;
 use crate::engine::EngineError;
+use crate::engine::javascript::memory;
 
 /// How deep arrays may nest where a built-in goes through them recursively.
 const MAX_NESTING: u32 = 1_000;
+/// The longest string, in UTF-16 units: V8's limit, which code that other engines run keeps to.
+const MAX_STRING: f64 = ((1_u32 << 29) - 24) as f64;
+/// What an element of an array takes at least, in bytes.
+const ELEMENT_BYTES: f64 = 8.0;
 
 /// Replaces them in a fresh realm.
 pub(super) fn replace(context: &mut Context) -> Result<(), EngineError> {
-    for name in ["join", "toString", "toLocaleString"] {
-        guard(context, name)?;
-    }
-    Ok(())
+    let constructors = context.intrinsics().constructors();
+    let (array, string) = (
+        constructors.array().prototype(),
+        constructors.string().prototype(),
+    );
+    let array_constructor = constructors.array().constructor();
+    guard(context, &array, "join", 1, join)?;
+    guard(context, &array, "toString", 0, nested)?;
+    guard(context, &array, "toLocaleString", 0, nested)?;
+    guard(context, &array, "flat", 0, flat)?;
+    guard(context, &array, "fill", 1, fill)?;
+    guard(context, &array_constructor, "from", 1, from)?;
+    guard(context, &string, "repeat", 1, repeat)?;
+    guard(context, &string, "padStart", 1, pad)?;
+    guard(context, &string, "padEnd", 1, pad)
 }
 
-/// Counts how deep calls of a method of arrays nest, and throws before the stack is full.
-fn guard(context: &mut Context, name: &'static str) -> Result<(), EngineError> {
-    let lacks = || EngineError(format!("boa lacks `Array.prototype.{name}`"));
-    let prototype = context.intrinsics().constructors().array().prototype();
+/// A replacement: `this`, the arguments, the original.
+type Guarded = fn(&JsValue, &[JsValue], &JsObject, &mut Context) -> JsResult<JsValue>;
+
+fn guard(
+    context: &mut Context,
+    holder: &JsObject,
+    name: &'static str,
+    length: usize,
+    guarded: Guarded,
+) -> Result<(), EngineError> {
+    let lacks = || EngineError(format!("boa lacks the built-in `{name}`"));
     let key: PropertyKey = JsString::from(name).into();
-    let descriptor = prototype
-        .borrow()
-        .properties()
-        .get(&key)
-        .ok_or_else(lacks)?;
+    let descriptor = holder.borrow().properties().get(&key).ok_or_else(lacks)?;
     let original = descriptor
         .value()
         .and_then(JsValue::as_object)
         .ok_or_else(lacks)?;
-    let length = if name == "join" { 1 } else { 0 };
-    let guarded = NativeFunction::from_copy_closure_with_captures(
-        |this, arguments, original: &JsObject, context| nested(this, arguments, original, context),
+    let native = NativeFunction::from_copy_closure_with_captures(
+        move |this, arguments, original: &JsObject, context| {
+            guarded(this, arguments, original, context)
+        },
         original,
     );
-    let function = FunctionObjectBuilder::new(context.realm(), guarded)
+    let function = FunctionObjectBuilder::new(context.realm(), native)
         .name(JsString::from(name))
         .length(length)
         .build();
@@ -50,10 +74,11 @@ fn guard(context: &mut Context, name: &'static str) -> Result<(), EngineError> {
         .writable(true)
         .enumerable(false)
         .configurable(true);
-    prototype.insert_property(key, property);
+    holder.insert_property(key, property);
     Ok(())
 }
 
+/// Counts how deep calls nest, and throws before the stack is full: boa does not count native calls of native functions.
 fn nested(
     this: &JsValue,
     arguments: &[JsValue],
@@ -73,6 +98,128 @@ fn nested(
     let result = original.call(this, arguments, context);
     depth.set(depth.get() - 1);
     result
+}
+
+fn join(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    let separator = match arguments.first() {
+        None => 1.0,
+        Some(separator) if separator.is_undefined() => 1.0,
+        Some(separator) => separator.as_string().map_or(0.0, |text| text.len() as f64),
+    };
+    check_string(array_length(this) * separator)?;
+    nested(this, arguments, original, context)
+}
+
+fn flat(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    match arguments.first().and_then(JsValue::as_number) {
+        // Deeper than any data that is not there to overflow a stack.
+        Some(depth) if depth > f64::from(MAX_NESTING) => {
+            original.call(this, &[JsValue::from(MAX_NESTING)], context)
+        }
+        _ => original.call(this, arguments, context),
+    }
+}
+
+fn fill(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    check_array(array_length(this))?;
+    original.call(this, arguments, context)
+}
+
+fn from(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    if let Some(items) = arguments.first()
+        && items.as_object().is_some_and(|items| items.is_ordinary())
+    {
+        check_array(array_length(items))?;
+    }
+    original.call(this, arguments, context)
+}
+
+fn repeat(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    let times = arguments
+        .first()
+        .and_then(JsValue::as_number)
+        .unwrap_or(0.0);
+    check_string(times * this.as_string().map_or(0.0, |text| text.len() as f64))?;
+    original.call(this, arguments, context)
+}
+
+fn pad(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    check_string(
+        arguments
+            .first()
+            .and_then(JsValue::as_number)
+            .unwrap_or(0.0),
+    )?;
+    original.call(this, arguments, context)
+}
+
+/// Throws where a string would be longer than any may be, and ends the cell where it does not fit its memory budget.
+fn check_string(units: f64) -> JsResult<()> {
+    if units > MAX_STRING {
+        return Err(JsNativeError::range()
+            .with_message("Invalid string length")
+            .into());
+    }
+    check_memory(units)
+}
+
+/// Throws where an array would be longer than any may be, and ends the cell where it does not fit its memory budget.
+fn check_array(length: f64) -> JsResult<()> {
+    if length > f64::from(u32::MAX) {
+        return Err(JsNativeError::range()
+            .with_message("Invalid array length")
+            .into());
+    }
+    check_memory(length * ELEMENT_BYTES)
+}
+
+fn check_memory(bytes: f64) -> JsResult<()> {
+    if bytes > memory::left() as f64 {
+        memory::trip();
+        return Err(RuntimeLimitError::LoopIteration.into());
+    }
+    Ok(())
+}
+
+/// The length that an array or an object like one has in a property of its own, read without running code.
+fn array_length(array: &JsValue) -> f64 {
+    let key: PropertyKey = JsString::from("length").into();
+    let length = array
+        .as_object()
+        .and_then(|object| object.borrow().properties().get(&key));
+    length
+        .and_then(|length| length.value().and_then(JsValue::as_number))
+        .unwrap_or(0.0)
 }
 
 /// How deep guarded built-ins are nested at the moment.
