@@ -46,7 +46,10 @@ fn declarations_become_assignments() {
             "f(); function f() { a = 1 }",
             "void(f=function () { a = 1 });f(); ;void 0;",
         ),
-        ("export const x = 1; export { x };", "void( x = 1); ;"),
+        (
+            "let y; export const x = 1; export { y };",
+            "void( y=void 0); void( x = 1); ;",
+        ),
         ("export default 5", "(5);"),
     ] {
         assert_eq!(javascript(source).code, code, "{source}");
