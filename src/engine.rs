@@ -3,6 +3,8 @@
 //! A [`Language`] is ready on the thread that made it and opens an [`Engine`] for each session there; an engine lives and
 //! dies on that thread. Only the [`Interrupter`] is called from other threads, by the placement's watchdog.
 
+#[cfg(feature = "_javascript")]
+pub(crate) mod javascript;
 #[cfg(feature = "python")]
 pub(crate) mod python;
 
@@ -79,6 +81,17 @@ pub(crate) fn launch(builder: &SessionBuilder) -> Result<Launch, RuntimeError> {
             engine: "Python",
             feature: "python",
         }),
+        #[cfg(feature = "_javascript")]
+        runtime::Language::JavaScript => javascript::javascript(builder),
+        #[cfg(feature = "_javascript")]
+        runtime::Language::TypeScript => javascript::typescript(builder),
+        #[cfg(not(feature = "_javascript"))]
+        runtime::Language::JavaScript | runtime::Language::TypeScript => {
+            Err(RuntimeError::NotBuilt {
+                engine: "JavaScript",
+                feature: "javascript",
+            })
+        }
     }
 }
 
@@ -92,6 +105,15 @@ pub(crate) fn facts(builder: &SessionBuilder) -> Result<EngineFacts, RuntimeErro
             engine: "Python",
             feature: "python",
         }),
+        #[cfg(feature = "_javascript")]
+        runtime::Language::JavaScript | runtime::Language::TypeScript => javascript::facts(builder),
+        #[cfg(not(feature = "_javascript"))]
+        runtime::Language::JavaScript | runtime::Language::TypeScript => {
+            Err(RuntimeError::NotBuilt {
+                engine: "JavaScript",
+                feature: "javascript",
+            })
+        }
     }
 }
 

@@ -29,7 +29,7 @@
 //! In process, code is trusted code: it can do whatever the host can. An engine that crashes takes the process with it.
 
 #![cfg_attr(
-    not(feature = "python"),
+    not(any(feature = "python", feature = "_javascript")),
     expect(dead_code, reason = "no engine is built in that would use it")
 )]
 
@@ -48,6 +48,8 @@ mod session;
 pub use engine::python::internals;
 
 pub use cell::Cell;
+#[cfg(feature = "_javascript")]
+pub use engine::javascript::CountingAllocator;
 pub use engine::{Integers, Variable};
 pub use facts::{ArmedLimit, EngineFacts};
 pub use limits::Limits;
@@ -57,7 +59,7 @@ pub use outcome::{
 };
 pub use output::{Event, Events, Stream};
 pub use placement::Placement;
-pub use runtime::{CodeRuntime, Language, RuntimeError, SessionBuilder};
+pub use runtime::{CodeRuntime, JavaScriptEngine, Language, RuntimeError, SessionBuilder};
 pub use session::{Canceller, Execution, Session};
 
 /// The README's Rust, compiled and run.

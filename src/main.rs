@@ -8,6 +8,11 @@ mod serve;
 
 use std::io::{self, Write};
 
+/// The memory limit of boa's sessions needs it.
+#[cfg(any(feature = "javascript", feature = "quickjs"))]
+#[global_allocator]
+static ALLOCATOR: warmcell::CountingAllocator = warmcell::CountingAllocator;
+
 fn main() {
     let status = cli::main();
     // Each command has flushed what it wrote; the streams of std are flushed for what dependencies left there.

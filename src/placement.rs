@@ -60,7 +60,9 @@ pub(crate) async fn place(
                         .to_owned(),
                 ));
             }
-            in_process::place(engine::launch(builder)?, opening).await
+            let again = builder.clone();
+            let relaunch = Box::new(move || engine::launch(&again));
+            in_process::place(engine::launch(builder)?, relaunch, opening).await
         }
     }
 }

@@ -88,18 +88,36 @@ pub enum RuntimeError {
 pub enum Language {
     /// Python, on CPython.
     Python,
+    /// JavaScript, on boa or QuickJS.
+    JavaScript,
+    /// TypeScript, on boa or QuickJS: types are erased, not checked.
+    TypeScript,
 }
 
 impl Language {
     /// Every language this version knows, whether it was built in or not.
-    pub const ALL: &'static [Self] = &[Self::Python];
+    pub const ALL: &'static [Self] = &[Self::Python, Self::JavaScript, Self::TypeScript];
 
     /// The language as the wire names it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Python => "python",
+            Self::JavaScript => "javascript",
+            Self::TypeScript => "typescript",
         }
     }
+}
+
+/// An engine that runs JavaScript and TypeScript.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum JavaScriptEngine {
+    /// boa: pure Rust, with Intl and Temporal; slow at string building.
+    #[default]
+    Boa,
+    /// QuickJS: several times faster, and it has a memory limit of its own; no Intl, no Temporal.
+    QuickJs,
 }
 
 /// What a session is opened with.
@@ -127,6 +145,7 @@ pub struct SessionBuilder {
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) integers: Integers,
+    pub(crate) javascript_engine: Option<JavaScriptEngine>,
 }
 
 impl SessionBuilder {
@@ -139,6 +158,7 @@ impl SessionBuilder {
             cwd: None,
             env: BTreeMap::new(),
             integers: Integers::default(),
+            javascript_engine: None,
         }
     }
 
@@ -172,6 +192,12 @@ impl SessionBuilder {
     /// An environment variable that the session's cells see besides the host's.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// The engine of a JavaScript or TypeScript session. Default: boa.
+    pub fn javascript_engine(mut self, engine: JavaScriptEngine) -> Self {
+        self.javascript_engine = Some(engine);
         self
     }
 

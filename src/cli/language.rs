@@ -8,6 +8,8 @@ use warmcell::Language;
 fn extensions(language: Language) -> &'static [&'static str] {
     match language {
         Language::Python => &["py"],
+        Language::JavaScript => &["js", "mjs", "cjs"],
+        Language::TypeScript => &["ts", "mts", "cts"],
         _ => &[],
     }
 }

@@ -1,16 +1,17 @@
 //! The in-process placement: engines on threads of this process.
 //!
 //! A [`Lane`](lane::Lane) is a thread and its mailbox. A language that can live only once in a process (CPython) has one
-//! lane that all its sessions share; any other gets a lane for each session. One watchdog thread tends all lanes.
+//! lane that all its sessions share; any other gets a lane for each session, and another one when a cell of the session
+//! hangs on it for good. One watchdog thread tends all lanes.
 //!
 //! Threads and locks: a lane's thread owns its engines; hosts reach them by the mailbox alone. [`SHARED`] is locked to look
-//! up or start a lane, never while waiting for one. See the heads of [`lane`] and [`watchdog`] for the rest.
+//! up or start a lane, never while waiting for one, and so is a seat's lane. See the heads of [`lane`] and [`watchdog`] for the rest.
 
 mod lane;
 mod watchdog;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
@@ -24,11 +25,16 @@ use crate::session::Ticket;
 /// The lanes of languages that live once in a process, by engine.
 static SHARED: Mutex<Option<HashMap<&'static str, Arc<Lane>>>> = Mutex::new(None);
 
+/// How to bring the same language to life once more, on another lane.
+pub(super) type Relaunch = Box<dyn Fn() -> Result<Launch, RuntimeError> + Send + Sync>;
+
 /// Opens a session on its lane, starting the lane where there is none.
 pub(super) async fn place(
     launch: Launch,
+    relaunch: Relaunch,
     opening: Opening,
 ) -> Result<Box<dyn Placed>, RuntimeError> {
+    let relaunch = (!launch.once_per_process).then_some(relaunch);
     let lane = if launch.once_per_process {
         shared_lane(launch)?
     } else {
@@ -36,12 +42,13 @@ pub(super) async fn place(
     };
     let session = SessionId::new();
     let (reply, opened) = oneshot::channel();
-    lane.send(Job::Open {
+    lane.send(Job::open(session, &opening, Some(reply)));
+    let seat = Seat {
+        lane: Mutex::new(lane),
         session,
-        opening: Box::new(opening),
-        reply,
-    });
-    let seat = Seat { lane, session };
+        opening,
+        relaunch,
+    };
     match opened.await {
         Ok(result) => result.map(|()| Box::new(seat) as Box<dyn Placed>),
         Err(_) => Err(RuntimeError::Unavailable(
@@ -66,38 +73,62 @@ fn shared_lane(launch: Launch) -> Result<Arc<Lane>, RuntimeError> {
 
 /// One session on a lane.
 struct Seat {
-    lane: Arc<Lane>,
+    lane: Mutex<Arc<Lane>>,
     session: SessionId,
+    opening: Opening,
+    /// There when the lane is the session's own.
+    relaunch: Option<Relaunch>,
+}
+
+impl Seat {
+    /// The session's lane. One of its own that a cell hangs on is left to that cell, and the session starts afresh on
+    /// another one.
+    fn lane(&self) -> Arc<Lane> {
+        let mut lane = self.lock();
+        if lane.is_stuck()
+            && let Some(relaunch) = &self.relaunch
+            && let Ok(fresh) = relaunch().and_then(Lane::start)
+        {
+            // Should it not open, the lane says so to whoever asks it for anything.
+            fresh.send(Job::open(self.session, &self.opening, None));
+            *lane = Arc::new(fresh);
+        }
+        lane.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<Lane>> {
+        self.lane.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Placed for Seat {
     fn run(&self, ticket: Arc<Ticket>) {
-        self.lane.send(Job::Run {
+        self.lane().send(Job::Run {
             session: self.session,
             ticket,
         });
     }
 
     fn stop(&self, ticket: &Arc<Ticket>) {
-        self.lane.stop(ticket);
+        self.lock().stop(ticket);
     }
 
     fn reset(&self, reply: Reply<()>) {
-        self.lane.send(Job::Reset {
+        self.lane().send(Job::Reset {
             session: self.session,
             reply,
         });
     }
 
     fn inspect(&self, reply: Reply<Vec<Variable>>) {
-        self.lane.send(Job::Inspect {
+        self.lane().send(Job::Inspect {
             session: self.session,
             reply,
         });
     }
 
     fn bind(&self, name: String, value: Json, reply: Reply<()>) {
-        self.lane.send(Job::Bind {
+        self.lane().send(Job::Bind {
             session: self.session,
             name,
             value,
@@ -106,7 +137,7 @@ impl Placed for Seat {
     }
 
     fn close(&self, reply: Option<Reply<()>>) {
-        self.lane.send(Job::Close {
+        self.lane().send(Job::Close {
             session: self.session,
             reply,
         });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use warmcell::{Integers, Language, Limits, Placement, Session, SessionBuilder};
+use warmcell::{Integers, JavaScriptEngine, Language, Limits, Placement, Session, SessionBuilder};
 
 use super::message::Problem;
 use super::params::{Fields, required};
@@ -32,9 +32,20 @@ pub(super) fn read(mut params: Fields) -> Result<Opening, Problem> {
         .map(|language| (language.as_str(), *language))
         .collect();
     let language = required("language", params.choice("language", &languages)?)?;
-    // Python has one engine, which bears its name.
-    params.choice("engine", &[(language.as_str(), ())])?;
-    let mut builder = Session::builder(language).placement(placement(&mut params)?);
+    let mut builder = Session::builder(language);
+    if language == Language::Python {
+        // Python has one engine, which bears its name.
+        params.choice("engine", &[(language.as_str(), ())])?;
+    } else {
+        let engines = [
+            ("boa", JavaScriptEngine::Boa),
+            ("quickjs", JavaScriptEngine::QuickJs),
+        ];
+        if let Some(engine) = params.choice("engine", &engines)? {
+            builder = builder.javascript_engine(engine);
+        }
+    }
+    builder = builder.placement(placement(&mut params)?);
     if let Some(limits) = params.fields("limits")? {
         builder = builder.limits(read_limits(limits)?);
     }

@@ -25,6 +25,28 @@ fn python_in_process() {
     run.all(test_name!());
 }
 
+#[cfg(feature = "javascript")]
+#[test]
+fn javascript_on_boa_in_process() {
+    let run = Run {
+        suites: "javascript",
+        placement: Placement::InProcess,
+        engine: Some("boa"),
+    };
+    run.all(test_name!());
+}
+
+#[cfg(feature = "quickjs")]
+#[test]
+fn javascript_on_quickjs_in_process() {
+    let run = Run {
+        suites: "javascript",
+        placement: Placement::InProcess,
+        engine: Some("quickjs"),
+    };
+    run.all(test_name!());
+}
+
 /// One pass over the suites of a language.
 struct Run {
     suites: &'static str,
@@ -112,10 +134,13 @@ impl Run {
     }
 
     fn open<'turn>(&self, turn: &'turn Turn, case: &Case, language: Language) -> Opened<'turn> {
-        assert_eq!(self.engine, None, "the contract names no engine");
-        let builder = Session::builder(language)
+        let mut builder = Session::builder(language)
             .placement(self.placement)
             .limits(limits(case));
+        if let Some(engine) = self.engine {
+            let engine = serde_json::from_value(engine.into()).expect("an engine's name");
+            builder = builder.javascript_engine(engine);
+        }
         turn.open(opened_with(builder, &case.open))
     }
 }

@@ -13,6 +13,11 @@
     reason = "a test says how much it did, and a test process tells its parent where it is"
 )]
 
+/// boa's memory limit needs it.
+#[cfg(any(feature = "javascript", feature = "quickjs"))]
+#[global_allocator]
+static ALLOCATOR: warmcell::CountingAllocator = warmcell::CountingAllocator;
+
 mod support;
 
 mod bad_input;

@@ -47,7 +47,8 @@ pub(super) enum Job {
     Open {
         session: SessionId,
         opening: Box<Opening>,
-        reply: Reply<()>,
+        /// None when the session was open before, on a lane that is stuck.
+        reply: Option<Reply<()>>,
     },
     Run {
         session: SessionId,
@@ -73,6 +74,16 @@ pub(super) enum Job {
     },
 }
 
+impl Job {
+    pub(super) fn open(session: SessionId, opening: &Opening, reply: Option<Reply<()>>) -> Self {
+        Self::Open {
+            session,
+            opening: Box::new(opening.clone()),
+            reply,
+        }
+    }
+}
+
 /// A thread that engines live on.
 pub(super) struct Lane {
     mailbox: Sender<Job>,
@@ -85,6 +96,7 @@ impl Lane {
         let (mailbox, jobs) = unbounded();
         let slot = Arc::new(Slot {
             engine: launch.engine,
+            is_shared: launch.once_per_process,
             jobs: jobs.clone(),
             running: Mutex::new(None),
             interrupter: OnceLock::new(),
@@ -120,6 +132,10 @@ impl Lane {
         }
     }
 
+    pub(super) fn is_stuck(&self) -> bool {
+        matches!(self.slot.gone.get(), Some(Gone::Stuck(_)))
+    }
+
     pub(super) fn failed_to_start(&self) -> bool {
         matches!(self.slot.gone.get(), Some(Gone::Failed(_)))
     }
@@ -145,7 +161,12 @@ impl Gone {
                     SessionState::Lost,
                 );
             }
-            Job::Open { reply, .. } | Job::Reset { reply, .. } | Job::Bind { reply, .. } => {
+            Job::Open { reply, .. } => {
+                if let Some(reply) = reply {
+                    let _ = reply.send(Err(refusal()));
+                }
+            }
+            Job::Reset { reply, .. } | Job::Bind { reply, .. } => {
                 let _ = reply.send(Err(refusal()));
             }
             Job::Inspect { reply, .. } => {
@@ -206,6 +227,7 @@ fn serve(mut language: Box<dyn Language>, slot: &Slot, jobs: &Receiver<Job>) {
                         },
                     );
                 });
+                let Some(reply) = reply else { continue };
                 let abandoned = result.is_ok() & reply.is_closed();
                 let _ = reply.send(result);
                 if abandoned {
@@ -359,6 +381,8 @@ fn guarded<T>(
 /// What the watchdog sees of a lane.
 pub(super) struct Slot {
     engine: &'static str,
+    /// Other sessions live on the lane, and there cannot be another one.
+    is_shared: bool,
     jobs: Receiver<Job>,
     running: Mutex<Option<Running>>,
     interrupter: OnceLock<Arc<dyn Interrupter>>,
@@ -473,14 +497,26 @@ impl Slot {
             }
         };
         let engine = self.engine;
-        let reason = format!(
-            "the {engine} engine of this process is stuck: an earlier cell runs native code that nothing can stop\nhint: restart the process"
-        );
+        let (reason, after) = if self.is_shared {
+            (
+                format!(
+                    "the {engine} engine of this process is stuck: an earlier cell runs native code that nothing can stop\nhint: restart the process"
+                ),
+                format!("later {engine} cells in this process answer `unavailable`"),
+            )
+        } else {
+            (
+                "an earlier cell of the session could not be stopped, and took the session with it"
+                    .to_owned(),
+                "the next cell meets a fresh session; the thread is left to what runs on it"
+                    .to_owned(),
+            )
+        };
         self.go(Gone::Stuck(reason.clone()));
         match work {
             Work::Cell(ticket) => {
                 let notice = format!(
-                    "the cell could not be stopped and still runs native code; everything the session held is gone, and later {engine} cells in this process answer `unavailable`"
+                    "the cell could not be stopped and still runs native code; everything the session held is gone, and {after}"
                 );
                 let completion = Completion {
                     interrupted: true,

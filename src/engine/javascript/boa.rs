@@ -1,0 +1,278 @@
+//! JavaScript on boa, in pure Rust.
+//!
+//! A session has a [`Context`] of its own on a thread of its own. What of boa's is known beforehand (getters, the stack of
+//! errors) is taken from the fresh realm, before any cell runs.
+
+mod builtins;
+mod executor;
+mod limits;
+mod realm;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use boa_engine::builtins::promise::{OperationType, Promise};
+use boa_engine::context::{ContextBuilder, HostHooks};
+use boa_engine::object::{FunctionObjectBuilder, JsObject};
+use boa_engine::realm::Realm as BoaRealm;
+use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, NativeFunction};
+
+use self::executor::{Executor, Loader};
+use self::realm::{Entered, Known};
+use super::cells::{Cells, Entry};
+use super::host::{Function, Host};
+use super::memory::{self, Budget};
+use super::modules::Modules;
+use super::prelude;
+use super::realm::Realm;
+use super::rewrite::Flavour;
+use super::stopper::Stopper;
+use crate::engine::{Completion, Engine, EngineError, Language, Opening, Task, Variable};
+use crate::limits::Limits;
+use crate::outcome::Json;
+
+/// The stack that boa's thread needs: 33 KB a level of nested source (measured, optimised), 10,000 levels of recursion.
+pub(super) const STACK_BYTES: usize = 256 << 20;
+/// What a cell that ran into its deadline is told.
+const SLOW: &str =
+    "the `quickjs` engine runs such code several times faster, and string building (`+=`) far more";
+
+/// Opens sessions on boa.
+pub(super) struct Boa {
+    pub(super) stopper: Arc<Stopper>,
+    pub(super) flavour: Flavour,
+}
+
+impl Language for Boa {
+    fn open(&mut self, opening: &Opening) -> Result<Box<dyn Engine>, EngineError> {
+        Ok(Box::new(Session::open(
+            opening.clone(),
+            self.stopper.clone(),
+            self.flavour,
+        )?))
+    }
+}
+
+/// One session.
+struct Session {
+    opening: Opening,
+    flavour: Flavour,
+    stopper: Arc<Stopper>,
+    cells: Cells,
+    entry: Entry<JsValue>,
+    known: Rc<Known>,
+    /// In a box, since the interrupter holds a pointer into it. Dropped last: the values above live in it.
+    context: Box<Context>,
+}
+
+impl Session {
+    fn open(
+        opening: Opening,
+        stopper: Arc<Stopper>,
+        flavour: Flavour,
+    ) -> Result<Self, EngineError> {
+        let budget = budget(&opening)?;
+        let host = Host::new(opening.sink.clone(), stopper.clone());
+        let executor = Rc::new(Executor::default());
+        let rejections = Rc::new(RefCell::new(Vec::new()));
+        let mut context = ContextBuilder::new()
+            .job_executor(executor.clone())
+            .host_hooks(Rc::new(Hooks {
+                rejections: rejections.clone(),
+                largest_buffer: opening.limits.memory_mb << 20,
+            }))
+            .module_loader(Rc::new(Loader::new(Modules::new(opening.cwd.clone()))))
+            .can_block(false)
+            .build()
+            .map(Box::new)
+            .map_err(|error| EngineError(format!("boa could not be started: {error}")))?;
+        context.strict(true);
+        limits::reset(&mut context);
+        builtins::replace(&mut context)?;
+        let known = Rc::new(Known::of(
+            &mut context,
+            host.clone(),
+            executor,
+            rejections,
+            budget,
+        )?);
+        context.insert_data(known.clone());
+        let entry = prelude(&mut Entered {
+            context: &mut context,
+            known: &known,
+        })?;
+        stopper.set_poke(limits::poke(&mut context));
+        let cells = Cells::new(host, flavour, opening.limits.clone(), Some(SLOW));
+        Ok(Self {
+            opening,
+            flavour,
+            stopper,
+            cells,
+            entry,
+            known,
+            context,
+        })
+    }
+}
+
+impl Engine for Session {
+    fn run(&mut self, task: &Task<'_>) -> Completion {
+        limits::begin(&mut self.context);
+        if let Some(budget) = self.known.budget {
+            memory::arm(budget, limits::trip);
+        }
+        self.stopper.begin(task.epoch);
+        let mut realm = Entered {
+            context: &mut self.context,
+            known: &self.known,
+        };
+        let completion = self.cells.run(&mut realm, &self.entry, task);
+        limits::end();
+        completion
+    }
+
+    fn reset(&mut self, _: u64) -> Result<(), EngineError> {
+        *self = Self::open(self.opening.clone(), self.stopper.clone(), self.flavour)?;
+        Ok(())
+    }
+
+    fn inspect(&mut self) -> Vec<Variable> {
+        self.cells.inspect(&mut Entered {
+            context: &mut self.context,
+            known: &self.known,
+        })
+    }
+
+    fn bind(&mut self, name: &str, value: &Json) -> Result<(), EngineError> {
+        self.cells.bind(
+            &mut Entered {
+                context: &mut self.context,
+                known: &self.known,
+            },
+            name,
+            value,
+        )
+    }
+
+    fn close(self: Box<Self>, _: u64) {
+        // Nothing of the program's runs when a context is dropped.
+    }
+}
+
+/// What the session may allocate. Without the counting allocator only the default can be asked for, which nothing holds
+/// the session to then.
+fn budget(opening: &Opening) -> Result<Option<Budget>, EngineError> {
+    let asked = opening.limits.memory_mb;
+    if memory::is_counted() {
+        return Ok(Some(Budget {
+            base: memory::used(),
+            bytes: asked << 20,
+        }));
+    }
+    if asked == Limits::default().memory_mb {
+        return Ok(None);
+    }
+    Err(EngineError(format!(
+        "`memoryMb` is {asked}, but nothing in this process counts what boa allocates\nhint: make `warmcell::CountingAllocator` the global allocator, or use the `quickjs` engine"
+    )))
+}
+
+/// Evaluates the prelude.
+fn prelude(realm: &mut Entered<'_>) -> Result<Entry<JsValue>, EngineError> {
+    let failed = |what: &str| EngineError(format!("the prelude failed on boa: {what}"));
+    let object = realm
+        .evaluate(prelude::OBJECT, prelude::FILE)
+        .map_err(|abrupt| failed(&format!("{abrupt:?}")))?;
+    let core = realm
+        .evaluate(prelude::CORE, prelude::FILE)
+        .map_err(|abrupt| failed(&format!("{abrupt:?}")))?;
+    let functions: Vec<(String, JsValue)> = Function::all()
+        .map(|(name, function)| (name.to_owned(), native(realm.context, name, function)))
+        .collect();
+    let tail = functions
+        .iter()
+        .find(|(name, _)| name == "tail")
+        .map(|(_, tail)| tail.clone());
+    let host = realm.object(functions);
+    let entry = realm
+        .call(&core, &[host, object])
+        .map_err(|abrupt| failed(&format!("{abrupt:?}")))?;
+    let mut member = |name: &str| {
+        let key = realm.key(name);
+        realm
+            .property(&entry, &key)
+            .and_then(|property| property.into_value())
+            .ok_or_else(|| failed(name))
+    };
+    Ok(Entry {
+        fire: member("fire")?,
+        forget: member("forget")?,
+        tail: tail.ok_or_else(|| failed("tail"))?,
+    })
+}
+
+/// One of the host's functions as a function of boa's.
+fn native(context: &mut Context, name: &str, function: Function) -> JsValue {
+    let native = NativeFunction::from_copy_closure(move |_, arguments, context| {
+        let Some(known) = context.get_data::<Rc<Known>>().cloned() else {
+            return Err(JsNativeError::error()
+                .with_message("the session is not open")
+                .into());
+        };
+        let host = known.host.clone();
+        host.call(
+            &mut Entered {
+                context,
+                known: &known,
+            },
+            function,
+            arguments,
+        )
+        .map_err(boa_engine::JsError::from_opaque)
+    });
+    FunctionObjectBuilder::new(context.realm(), native)
+        .name(JsString::from(name))
+        .length(0)
+        .build()
+        .into()
+}
+
+/// What boa asks its host.
+struct Hooks {
+    /// Promises that were rejected while nothing handled them.
+    rejections: Rc<RefCell<Vec<JsObject<Promise>>>>,
+    largest_buffer: u64,
+}
+
+impl HostHooks for Hooks {
+    fn ensure_can_compile_strings(
+        &self,
+        _: BoaRealm,
+        _: &[JsString],
+        _: &JsString,
+        _: bool,
+        _: &mut Context,
+    ) -> JsResult<()> {
+        Err(JsNativeError::eval()
+            .with_message("code generation from strings is off: put the code into the cell itself")
+            .into())
+    }
+
+    fn promise_rejection_tracker(
+        &self,
+        promise: &JsObject<Promise>,
+        operation: OperationType,
+        _: &mut Context,
+    ) {
+        let mut rejections = self.rejections.borrow_mut();
+        match operation {
+            OperationType::Reject => rejections.push(promise.clone()),
+            OperationType::Handle => rejections.retain(|known| !JsObject::equals(known, promise)),
+        }
+    }
+
+    fn max_buffer_size(&self, _: &mut Context) -> u64 {
+        self.largest_buffer
+    }
+}

@@ -1,0 +1,234 @@
+//! Built-ins of boa's that are replaced before any cell runs, because they could end the process or hang the thread where
+//! other engines throw: those that recurse natively as deep as the data does, and those that allocate whatever length they
+//! are told.
+//!
+//! Each replacement looks at its arguments and calls the original.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use boa_engine::error::RuntimeLimitError;
+use boa_engine::object::{FunctionObjectBuilder, JsObject};
+use boa_engine::property::{PropertyDescriptor, PropertyKey};
+use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, NativeFunction, Source};
+
+use super::realm::Known;
+use crate::engine::EngineError;
+use crate::engine::javascript::memory;
+
+/// How deep arrays may nest where a built-in goes through them recursively.
+const MAX_NESTING: u32 = 1_000;
+/// The longest string, in UTF-16 units: V8's limit, which code that other engines run keeps to.
+const MAX_STRING: f64 = ((1_u32 << 29) - 24) as f64;
+/// What an element of an array takes at least, in bytes.
+const ELEMENT_BYTES: f64 = 8.0;
+
+/// Replaces them in a fresh realm.
+pub(super) fn replace(context: &mut Context) -> Result<(), EngineError> {
+    let constructors = context.intrinsics().constructors();
+    let (array, string) = (
+        constructors.array().prototype(),
+        constructors.string().prototype(),
+    );
+    let array_constructor = constructors.array().constructor();
+    guard(context, &array, "join", 1, join)?;
+    guard(context, &array, "toString", 0, nested)?;
+    guard(context, &array, "toLocaleString", 0, nested)?;
+    guard(context, &array, "flat", 0, flat)?;
+    guard(context, &array, "fill", 1, fill)?;
+    guard(context, &array_constructor, "from", 1, from)?;
+    guard(context, &string, "repeat", 1, repeat)?;
+    guard(context, &string, "padStart", 1, pad)?;
+    guard(context, &string, "padEnd", 1, pad)
+}
+
+/// A replacement: `this`, the arguments, the original.
+type Guarded = fn(&JsValue, &[JsValue], &JsObject, &mut Context) -> JsResult<JsValue>;
+
+fn guard(
+    context: &mut Context,
+    holder: &JsObject,
+    name: &'static str,
+    length: usize,
+    guarded: Guarded,
+) -> Result<(), EngineError> {
+    let lacks = || EngineError(format!("boa lacks the built-in `{name}`"));
+    let key: PropertyKey = JsString::from(name).into();
+    let descriptor = holder.borrow().properties().get(&key).ok_or_else(lacks)?;
+    let original = descriptor
+        .value()
+        .and_then(JsValue::as_object)
+        .ok_or_else(lacks)?;
+    let native = NativeFunction::from_copy_closure_with_captures(
+        move |this, arguments, original: &JsObject, context| {
+            guarded(this, arguments, original, context)
+        },
+        original,
+    );
+    let function = FunctionObjectBuilder::new(context.realm(), native)
+        .name(JsString::from(name))
+        .length(length)
+        .build();
+    let property = PropertyDescriptor::builder()
+        .value(function)
+        .writable(true)
+        .enumerable(false)
+        .configurable(true);
+    holder.insert_property(key, property);
+    Ok(())
+}
+
+/// Counts how deep calls nest, and throws before the stack is full: boa does not count native calls of native functions.
+fn nested(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    let Some(known) = context.get_data::<Rc<Known>>().cloned() else {
+        return original.call(this, arguments, context);
+    };
+    let depth = &known.array_nesting;
+    if depth.get() >= MAX_NESTING {
+        return Err(JsNativeError::range()
+            .with_message("Maximum call stack size exceeded")
+            .into());
+    }
+    depth.set(depth.get() + 1);
+    let result = original.call(this, arguments, context);
+    depth.set(depth.get() - 1);
+    result
+}
+
+fn join(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    let separator = match arguments.first() {
+        None => 1.0,
+        Some(separator) if separator.is_undefined() => 1.0,
+        Some(separator) => separator.as_string().map_or(0.0, |text| text.len() as f64),
+    };
+    check_string(array_length(this) * separator)?;
+    nested(this, arguments, original, context)
+}
+
+fn flat(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    match arguments.first().and_then(JsValue::as_number) {
+        // Deeper than any data that is not there to overflow a stack.
+        Some(depth) if depth > f64::from(MAX_NESTING) => {
+            original.call(this, &[JsValue::from(MAX_NESTING)], context)
+        }
+        _ => original.call(this, arguments, context),
+    }
+}
+
+fn fill(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    check_array(array_length(this))?;
+    original.call(this, arguments, context)
+}
+
+fn from(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    if let Some(items) = arguments.first()
+        && items.as_object().is_some_and(|items| items.is_ordinary())
+    {
+        check_array(array_length(items))?;
+    }
+    original.call(this, arguments, context)
+}
+
+fn repeat(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    let times = arguments
+        .first()
+        .and_then(JsValue::as_number)
+        .unwrap_or(0.0);
+    check_string(times * this.as_string().map_or(0.0, |text| text.len() as f64))?;
+    original.call(this, arguments, context)
+}
+
+fn pad(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    check_string(
+        arguments
+            .first()
+            .and_then(JsValue::as_number)
+            .unwrap_or(0.0),
+    )?;
+    original.call(this, arguments, context)
+}
+
+/// Throws where a string would be longer than any may be, and ends the cell where it does not fit its memory budget.
+fn check_string(units: f64) -> JsResult<()> {
+    if units > MAX_STRING {
+        return Err(JsNativeError::range()
+            .with_message("Invalid string length")
+            .into());
+    }
+    check_memory(units)
+}
+
+/// Throws where an array would be longer than any may be, and ends the cell where it does not fit its memory budget.
+fn check_array(length: f64) -> JsResult<()> {
+    if length > f64::from(u32::MAX) {
+        return Err(JsNativeError::range()
+            .with_message("Invalid array length")
+            .into());
+    }
+    check_memory(length * ELEMENT_BYTES)
+}
+
+fn check_memory(bytes: f64) -> JsResult<()> {
+    if bytes > memory::left() as f64 {
+        memory::trip();
+        return Err(RuntimeLimitError::LoopIteration.into());
+    }
+    Ok(())
+}
+
+/// The length that an array or an object like one has in a property of its own, read without running code.
+fn array_length(array: &JsValue) -> f64 {
+    let key: PropertyKey = JsString::from("length").into();
+    let length = array
+        .as_object()
+        .and_then(|object| object.borrow().properties().get(&key));
+    length
+        .and_then(|length| length.value().and_then(JsValue::as_number))
+        .unwrap_or(0.0)
+}
+
+/// How deep guarded built-ins are nested at the moment.
+pub(super) type Nesting = Cell<u32>;
+
+/// Evaluates an expression that yields a function.
+pub(super) fn function(context: &mut Context, code: &str) -> Result<JsObject, EngineError> {
+    let value = context.eval(Source::from_bytes(code)).ok();
+    value
+        .and_then(|value| value.as_object())
+        .ok_or_else(|| EngineError(format!("boa lacks `{code}`")))
+}

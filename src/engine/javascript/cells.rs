@@ -1,0 +1,542 @@
+//! Running cells, the same for both engines: rewrite, declare, run, let promises and timers come to rest, hand over the
+//! value.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::thread;
+use std::time::Instant;
+
+use super::failure;
+use super::host::Host;
+use super::inspect::{Detail, inspect};
+use super::memory;
+use super::realm::{Abrupt, Class, Kind, PromiseState, Realm};
+use super::rewrite::{self, DeclarationKind, Flavour, Form, Rewritten};
+use super::sources::Sources;
+use super::values::{self, Refusal};
+use crate::engine::{Completion, EngineError, Task, Variable};
+use crate::limits::Limits;
+use crate::outcome::{Display, Failure, FailureKind, Json};
+
+/// The file of what is run to declare and to read bindings.
+const BINDINGS_FILE: &str = "warmcell:bindings";
+
+/// What an engine keeps of the prelude for the runner.
+pub(super) struct Entry<V> {
+    /// Runs what a timer was started for.
+    pub(super) fire: V,
+    /// Forgets what a timer would have run.
+    pub(super) forget: V,
+    /// Passes the value of a last expression through.
+    pub(super) tail: V,
+}
+
+/// The cells of one session.
+pub(super) struct Cells {
+    host: Rc<Host>,
+    flavour: Flavour,
+    limits: Limits,
+    /// The names the session has bound, in their order, and how.
+    bindings: Bindings,
+    /// What a boa session says of a cell that ran into its deadline.
+    slow_hint: Option<&'static str>,
+}
+
+#[derive(Default)]
+struct Bindings {
+    kinds: HashMap<String, DeclarationKind>,
+    order: Vec<String>,
+}
+
+impl Bindings {
+    fn insert(&mut self, name: &str, kind: DeclarationKind) {
+        if self.kinds.insert(name.to_owned(), kind).is_none() {
+            self.order.push(name.to_owned());
+        }
+    }
+
+    fn is_constant(&self, name: &str) -> bool {
+        self.kinds.get(name) == Some(&DeclarationKind::Constant)
+    }
+}
+
+/// How a cell ended.
+enum Ending<V> {
+    Value(V),
+    /// It returned a promise that nothing can settle.
+    Pending(V),
+    Failed(Failure),
+    Stopped,
+}
+
+impl Cells {
+    pub(super) fn new(
+        host: Rc<Host>,
+        flavour: Flavour,
+        limits: Limits,
+        slow_hint: Option<&'static str>,
+    ) -> Self {
+        Self {
+            host,
+            flavour,
+            limits,
+            bindings: Bindings::default(),
+            slow_hint,
+        }
+    }
+
+    /// Runs one cell. The engine is entered, and the stopper knows the cell.
+    pub(super) fn run<R: Realm>(
+        &mut self,
+        realm: &mut R,
+        entry: &Entry<R::Value>,
+        task: &Task<'_>,
+    ) -> Completion {
+        let file = Sources::file_of(task.number);
+        self.host.begin(task.number);
+        let bindings = &self.bindings;
+        let rewritten = memory::uncounted(|| {
+            rewrite::rewrite(task.code, self.flavour, &|name| bindings.is_constant(name))
+        });
+        let rewritten = match rewritten {
+            Ok(rewritten) => rewritten,
+            Err(fault) => {
+                self.host.stopper.end();
+                return failed(failure::syntax(fault, task.code, &file));
+            }
+        };
+        let Rewritten {
+            code,
+            form,
+            declared,
+            assigned,
+            positions,
+        } = rewritten;
+        self.host
+            .sources
+            .borrow_mut()
+            .insert(file.clone(), positions);
+        let result = match self.declare(realm, &declared, &assigned) {
+            Ok(()) => self.evaluate(realm, entry, &code, form, &file),
+            Err(failure) => Ok(Ending::Failed(failure)),
+        };
+        let ending = result.unwrap_or_else(|abrupt| self.abrupt(realm, abrupt, &file));
+        let mut completion = memory::uncounted(|| self.complete(realm, ending, form));
+        let is_stopped = self.host.stopper.end();
+        realm.recover();
+        if completion
+            .failure
+            .as_ref()
+            .is_some_and(|failure| failure.kind == FailureKind::Memory)
+        {
+            completion.notice = self.free_memory(realm, &declared, &assigned);
+        }
+        if is_stopped {
+            self.clean_up(realm, entry, task.number);
+            completion = self.interrupted(completion);
+        }
+        if completion.failure.is_some() {
+            self.loosen_unset_constants(realm, &declared);
+        }
+        completion
+    }
+
+    /// Declares what the cell declares and the session does not have yet.
+    fn declare<R: Realm>(
+        &mut self,
+        realm: &mut R,
+        declared: &[(String, DeclarationKind)],
+        assigned: &[String],
+    ) -> Result<(), Failure> {
+        let mut fresh: Vec<&str> = Vec::new();
+        for (name, _) in declared {
+            if !self.bindings.kinds.contains_key(name) {
+                fresh.push(name);
+            }
+        }
+        for name in assigned {
+            if !self.bindings.kinds.contains_key(name) && !realm.has_global(name) {
+                fresh.push(name);
+            }
+        }
+        if !fresh.is_empty() {
+            let script = format!("let {};", fresh.join(","));
+            if realm.evaluate(&script, BINDINGS_FILE).is_err() {
+                return Err(Failure::new(
+                    FailureKind::Syntax,
+                    format!(
+                        "cannot declare `{}`: the language itself has that name",
+                        fresh.join("`, `")
+                    ),
+                ));
+            }
+        }
+        for name in fresh {
+            self.bindings.insert(name, DeclarationKind::Variable);
+        }
+        for (name, kind) in declared {
+            self.bindings.insert(name, *kind);
+        }
+        Ok(())
+    }
+
+    fn evaluate<R: Realm>(
+        &mut self,
+        realm: &mut R,
+        entry: &Entry<R::Value>,
+        code: &str,
+        form: Form,
+        file: &str,
+    ) -> Result<Ending<R::Value>, Abrupt<R::Value>> {
+        let mut value = realm.evaluate(code, file)?;
+        if let Form::Function { .. } = form {
+            value = realm.call(&value, std::slice::from_ref(&entry.tail))?;
+        }
+        let promise = realm.promise(&value).is_some().then_some(value.clone());
+        let ending = self.settle(realm, entry, promise.as_ref())?;
+        self.report_rejections(realm, promise.as_ref());
+        Ok(match (promise, ending) {
+            (None, _) => Ending::Value(value),
+            (Some(promise), Some(PromiseState::Pending) | None) => {
+                if form == Form::Script || self.host.reached_tail.get() {
+                    Ending::Pending(promise)
+                } else {
+                    Ending::Failed(nothing_can_settle())
+                }
+            }
+            (Some(_), Some(PromiseState::Fulfilled(value))) => Ending::Value(value),
+            (Some(_), Some(PromiseState::Rejected(reason))) => {
+                let sources = self.host.sources.borrow();
+                Ending::Failed(failure::thrown(realm, &sources, &reason, file))
+            }
+        })
+    }
+
+    /// Runs microtasks until none waits and, while `awaited` is pending, timers as they come due. Returns what it came to.
+    fn settle<R: Realm>(
+        &mut self,
+        realm: &mut R,
+        entry: &Entry<R::Value>,
+        awaited: Option<&R::Value>,
+    ) -> Result<Option<PromiseState<R::Value>>, Abrupt<R::Value>> {
+        let cell = self.host.acting();
+        loop {
+            while realm.run_job()? {
+                if self.host.stopper.is_pressed() {
+                    return Err(Abrupt::Stopped(None));
+                }
+            }
+            self.host.act_for(cell);
+            if self.host.stopper.is_pressed() {
+                return Err(Abrupt::Stopped(None));
+            }
+            let state = match awaited {
+                Some(promise) => realm.promise(promise),
+                None => return Ok(None),
+            };
+            if !matches!(state, Some(PromiseState::Pending)) {
+                return Ok(state);
+            }
+            let now = Instant::now();
+            let due = self.host.timers.borrow_mut().take_due(now);
+            match due {
+                Some(due) => {
+                    self.host.act_for(due.cell);
+                    let number = realm.number(due.number as f64);
+                    let repeats = realm.boolean(due.repeats);
+                    match realm.call(&entry.fire, &[number, repeats]) {
+                        Ok(_) => {}
+                        Err(Abrupt::Thrown(error)) => self.host.report(realm, "Uncaught", &error),
+                        Err(abrupt) => {
+                            self.host.timers.borrow_mut().cancel(due.number);
+                            return Err(abrupt);
+                        }
+                    }
+                }
+                None => match self.host.timers.borrow().next() {
+                    // The stopper unparks this thread; waking up without a reason does no harm.
+                    Some(next) => thread::park_timeout(next - now),
+                    None => return Ok(state),
+                },
+            }
+        }
+    }
+
+    fn report_rejections<R: Realm>(&self, realm: &mut R, except: Option<&R::Value>) {
+        for reason in realm.take_rejections(except) {
+            self.host.report(realm, "Uncaught (in promise)", &reason);
+        }
+    }
+
+    fn abrupt<R: Realm>(
+        &self,
+        realm: &mut R,
+        abrupt: Abrupt<R::Value>,
+        file: &str,
+    ) -> Ending<R::Value> {
+        let sources = self.host.sources.borrow();
+        let failure = match abrupt {
+            Abrupt::Thrown(value) => failure::thrown(realm, &sources, &value, file),
+            Abrupt::Syntax(value) => {
+                let mut failure = failure::thrown(realm, &sources, &value, file);
+                failure.kind = FailureKind::Syntax;
+                failure
+            }
+            Abrupt::Recursion(stack) => {
+                let mut failure =
+                    Failure::new(FailureKind::Exception, "Maximum call stack size exceeded")
+                        .with_hint("recurse less deeply, or use a loop");
+                failure.name = Some("RangeError".to_owned());
+                failure::place(&mut failure, &sources, stack.as_deref(), file);
+                failure
+            }
+            Abrupt::Memory => Failure::new(
+                FailureKind::Memory,
+                format!(
+                    "the cell needed more than the memory budget of {} MiB",
+                    self.limits.memory_mb
+                ),
+            )
+            .with_hint("work on the data in parts, or raise `memoryMb`"),
+            Abrupt::Stopped(stack) => {
+                let mut failure = Failure::new(FailureKind::Timeout, "");
+                failure::place(&mut failure, &sources, stack.as_deref(), file);
+                return match failure.traceback {
+                    Some(_) => Ending::Failed(failure),
+                    None => Ending::Stopped,
+                };
+            }
+        };
+        Ending::Failed(failure)
+    }
+
+    /// Hands over the value, or shows it.
+    fn complete<R: Realm>(
+        &self,
+        realm: &mut R,
+        ending: Ending<R::Value>,
+        form: Form,
+    ) -> Completion {
+        let is_returned = form != Form::Script && !self.host.reached_tail.get();
+        match ending {
+            Ending::Failed(failure) => failed(failure),
+            Ending::Stopped => Completion::default(),
+            Ending::Pending(promise) => {
+                self.show(realm, &promise);
+                Completion::default()
+            }
+            Ending::Value(value) if realm.kind(&value) == Kind::Undefined => Completion::default(),
+            Ending::Value(value) => {
+                let stopper = &self.host.stopper;
+                match values::to_json(realm, &value, self.limits.value_bytes, &|| {
+                    stopper.is_pressed()
+                }) {
+                    Ok(text) => Completion {
+                        value: Some(Json::from_converter(text)),
+                        ..Completion::default()
+                    },
+                    Err(Refusal::NotJson { path, what, hint }) => {
+                        self.show(realm, &value);
+                        if is_returned {
+                            failed(invalid_output(&path, &what, hint))
+                        } else {
+                            Completion::default()
+                        }
+                    }
+                    Err(Refusal::TooLong(budget)) => {
+                        let message =
+                            format!("the value is longer than its budget of {budget} bytes");
+                        failed(Failure::new(FailureKind::OutputLimit, message).with_hint(
+                            "return a part of it, or a summary; the whole is still in the session",
+                        ))
+                    }
+                    Err(Refusal::Stopped) => Completion::default(),
+                }
+            }
+        }
+    }
+
+    fn show<R: Realm>(&self, realm: &mut R, value: &R::Value) {
+        let text = inspect(realm, &self.host.sources.borrow(), value, Detail::DISPLAY);
+        self.host.sink.display(Display::text(text));
+    }
+
+    /// Ends what a stopped cell left running: its timers, and all microtasks, since nothing tells whose they are.
+    fn clean_up<R: Realm>(&mut self, realm: &mut R, entry: &Entry<R::Value>, cell: u64) {
+        self.host.is_muted.set(true);
+        realm.drop_jobs();
+        self.host.is_muted.set(false);
+        let timers = self.host.timers.borrow_mut().cancel_all_of(cell);
+        for number in timers {
+            let number = realm.number(number as f64);
+            let _ = realm.call(&entry.forget, &[number]);
+        }
+        let _ = realm.take_rejections(None);
+    }
+
+    /// Frees what a cell holds that used up the memory budget: the session could do nothing else any more.
+    fn free_memory<R: Realm>(
+        &mut self,
+        realm: &mut R,
+        declared: &[(String, DeclarationKind)],
+        assigned: &[String],
+    ) -> Option<String> {
+        realm.reserve_memory();
+        let notice = if realm.is_full() {
+            let names: Vec<&str> = declared
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .chain(assigned.iter().map(String::as_str))
+                .collect();
+            let script: String = names.iter().map(|name| format!("{name}=void 0;")).collect();
+            let _ = realm.evaluate(&script, BINDINGS_FILE);
+            realm.drop_jobs();
+            realm.is_full();
+            Some(format!(
+                "the cell's memory was freed: `{}` were set to undefined",
+                names.join("`, `")
+            ))
+        } else {
+            None
+        };
+        realm.recover();
+        notice
+    }
+
+    /// The completion of a cell that was stopped: where it stood, if that is known.
+    fn interrupted(&self, completion: Completion) -> Completion {
+        let mut place = completion
+            .failure
+            .filter(|failure| failure.kind == FailureKind::Timeout)
+            .unwrap_or_else(|| Failure::new(FailureKind::Timeout, ""));
+        place.hint = self.slow_hint.map(str::to_owned);
+        Completion {
+            failure: Some(place),
+            interrupted: true,
+            ..Completion::default()
+        }
+    }
+
+    /// A constant that its failed cell never set may be assigned to: it could not be used for anything else.
+    fn loosen_unset_constants<R: Realm>(
+        &mut self,
+        realm: &mut R,
+        declared: &[(String, DeclarationKind)],
+    ) {
+        let constants = declared
+            .iter()
+            .filter(|(_, kind)| *kind == DeclarationKind::Constant);
+        let names: Vec<String> = constants.map(|(name, _)| name.clone()).collect();
+        for (name, value) in names.iter().zip(self.read(realm, &names)) {
+            if realm.kind(&value) == Kind::Undefined {
+                self.bindings.insert(name, DeclarationKind::Variable);
+            }
+        }
+    }
+
+    /// What the names are bound to.
+    fn read<R: Realm>(&self, realm: &mut R, names: &[String]) -> Vec<R::Value> {
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let Ok(array) = realm.evaluate(&format!("[{}]", names.join(",")), BINDINGS_FILE) else {
+            return Vec::new();
+        };
+        (0..names.len() as u32)
+            .map_while(|index| {
+                realm
+                    .element(&array, index)
+                    .and_then(|property| property.into_value())
+            })
+            .collect()
+    }
+
+    /// The names the session has bound.
+    pub(super) fn inspect<R: Realm>(&self, realm: &mut R) -> Vec<Variable> {
+        let sources = self.host.sources.borrow();
+        let values = self.read(realm, &self.bindings.order);
+        let mut variables = Vec::with_capacity(values.len());
+        for (name, value) in self.bindings.order.iter().zip(values) {
+            variables.push(Variable {
+                name: name.clone(),
+                type_name: type_name(realm, &value),
+                preview: inspect(realm, &sources, &value, Detail::PREVIEW),
+            });
+        }
+        variables
+    }
+
+    /// Binds a name to a host's value.
+    pub(super) fn bind<R: Realm>(
+        &mut self,
+        realm: &mut R,
+        name: &str,
+        value: &Json,
+    ) -> Result<(), EngineError> {
+        if !rewrite::is_bindable(name) {
+            return Err(EngineError(format!(
+                "`{name}` cannot be the name of a variable"
+            )));
+        }
+        let declared = [(name.to_owned(), DeclarationKind::Variable)];
+        self.declare(realm, &declared, &[])
+            .map_err(|failure| EngineError(failure.message))?;
+        let value = values::from_json(realm, value.as_str()).map_err(EngineError)?;
+        let setter = realm.evaluate(&format!("value => {{ {name} = value }}"), BINDINGS_FILE);
+        let is_set = setter
+            .and_then(|setter| realm.call(&setter, &[value]))
+            .is_ok();
+        if is_set {
+            Ok(())
+        } else {
+            Err(EngineError(format!("`{name}` could not be set")))
+        }
+    }
+}
+
+fn failed(failure: Failure) -> Completion {
+    Completion {
+        failure: Some(failure),
+        ..Completion::default()
+    }
+}
+
+fn nothing_can_settle() -> Failure {
+    Failure::new(
+        FailureKind::Exception,
+        "the cell awaits a promise that nothing can settle",
+    )
+    .with_hint("no timer and no other task is left that could resolve it")
+}
+
+fn invalid_output(path: &str, what: &str, hint: Option<&str>) -> Failure {
+    let place = if path.is_empty() {
+        "the returned value".to_owned()
+    } else {
+        format!("`{path}` in the returned value")
+    };
+    let failure = Failure::new(
+        FailureKind::InvalidOutput,
+        format!("{place} is {what}, which JSON cannot hold"),
+    );
+    match hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+/// What a value is, in a word.
+fn type_name<R: Realm>(realm: &mut R, value: &R::Value) -> String {
+    match realm.kind(value) {
+        Kind::Undefined => "undefined".to_owned(),
+        Kind::Null => "null".to_owned(),
+        Kind::Boolean(_) => "boolean".to_owned(),
+        Kind::Number(_) => "number".to_owned(),
+        Kind::BigInt(_) => "bigint".to_owned(),
+        Kind::String(_) => "string".to_owned(),
+        Kind::Symbol(_) => "symbol".to_owned(),
+        Kind::Object(Class::Function) => "function".to_owned(),
+        Kind::Object(Class::Proxy) => "Proxy".to_owned(),
+        Kind::Object(_) => values::class_name(realm, value).unwrap_or_else(|| "Object".to_owned()),
+    }
+}

@@ -1,0 +1,578 @@
+//! QuickJS as a [`Realm`].
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use rquickjs::{Coerced, Ctx, Function, Object, Persistent, Promise, Value, promise};
+
+use super::raw::{self, Key};
+use crate::engine::javascript::cells::Entry;
+use crate::engine::javascript::host::Host;
+use crate::engine::javascript::realm::{
+    Abrupt, Class, ErrorClass, Intrinsic, KeyName, Kind, PromiseState, Property, Realm, Text,
+};
+
+type Kept = Persistent<Value<'static>>;
+/// Promises that were rejected while nothing handled them: who they are, and why.
+pub(super) type Rejections = Rc<RefCell<Vec<(usize, Kept)>>>;
+
+/// How much more memory is given while a cell that used up its budget is cleaned up after.
+const RESERVE: usize = 32 << 20;
+
+/// What a session's functions and its runner share.
+pub(super) struct Shared {
+    pub(super) host: Rc<Host>,
+    pub(super) rejections: Rejections,
+    pub(super) memory_limit: usize,
+    readers: RefCell<Option<Persistent<Object<'static>>>>,
+    entry: RefCell<Option<Entry<Kept>>>,
+    classes: Cell<Classes>,
+}
+
+/// The numbers of classes that QuickJS has no function for.
+#[derive(Clone, Copy, Default)]
+struct Classes {
+    plain: u32,
+    error: u32,
+    number: u32,
+    string: u32,
+    boolean: u32,
+    symbol: u32,
+    bigint: u32,
+    arguments: u32,
+    data_view: u32,
+}
+
+impl Shared {
+    pub(super) fn new(host: Rc<Host>, memory_limit: usize) -> Self {
+        Self {
+            host,
+            rejections: Rejections::default(),
+            memory_limit,
+            readers: RefCell::new(None),
+            entry: RefCell::new(None),
+            classes: Cell::default(),
+        }
+    }
+
+    pub(super) fn set_readers<'js>(
+        &self,
+        context: &Ctx<'js>,
+        readers: Value<'js>,
+    ) -> rquickjs::Result<()> {
+        let readers = Object::from_value(readers)?;
+        let samples: Object<'js> = readers.get::<_, Function<'js>>("samples")?.call(())?;
+        let class = |name: &str| {
+            samples
+                .get::<_, Value<'js>>(name)
+                .map(|value| raw::class(&value))
+        };
+        self.classes.set(Classes {
+            plain: class("Plain")?,
+            error: class("Error")?,
+            number: class("Number")?,
+            string: class("String")?,
+            boolean: class("Boolean")?,
+            symbol: class("Symbol")?,
+            bigint: class("BigInt")?,
+            arguments: class("Arguments")?,
+            data_view: class("DataView")?,
+        });
+        *self.readers.borrow_mut() = Some(Persistent::save(context, readers));
+        Ok(())
+    }
+
+    pub(super) fn set_entry(&self, entry: Entry<Kept>) {
+        *self.entry.borrow_mut() = Some(entry);
+    }
+
+    /// Lets go of every value of the runtime's.
+    pub(super) fn release(&self) {
+        self.readers.borrow_mut().take();
+        self.entry.borrow_mut().take();
+        self.rejections.borrow_mut().clear();
+    }
+}
+
+/// Notes a rejection, or that something handles it after all.
+pub(super) fn track_rejection<'js>(
+    rejections: &Rejections,
+    context: &Ctx<'js>,
+    promise: Value<'js>,
+    reason: Value<'js>,
+    is_handled: bool,
+) {
+    let identity = raw::identity(&promise);
+    let mut rejections = rejections.borrow_mut();
+    if is_handled {
+        rejections.retain(|(known, _)| *known != identity);
+    } else {
+        rejections.push((identity, Persistent::save(context, reason)));
+    }
+}
+
+/// A context, entered.
+pub(super) struct Entered<'js> {
+    context: Ctx<'js>,
+    shared: Rc<Shared>,
+}
+
+impl<'js> Entered<'js> {
+    pub(super) fn new(context: Ctx<'js>, shared: Rc<Shared>) -> Self {
+        Self { context, shared }
+    }
+
+    /// What the runner needs of the prelude.
+    pub(super) fn entry(&self) -> Option<Entry<Value<'js>>> {
+        let entry = self.shared.entry.borrow();
+        let entry = entry.as_ref()?;
+        Some(Entry {
+            fire: entry.fire.clone().restore(&self.context).ok()?,
+            forget: entry.forget.clone().restore(&self.context).ok()?,
+            tail: entry.tail.clone().restore(&self.context).ok()?,
+        })
+    }
+
+    fn reader<T: rquickjs::FromJs<'js>>(&self, name: &str) -> Option<T> {
+        let readers = self.shared.readers.borrow();
+        readers
+            .as_ref()?
+            .clone()
+            .restore(&self.context)
+            .ok()?
+            .get(name)
+            .ok()
+    }
+
+    /// Asks a built-in as it was before any cell ran.
+    fn ask<A: rquickjs::function::IntoArgs<'js>, T: rquickjs::FromJs<'js>>(
+        &self,
+        name: &str,
+        arguments: A,
+    ) -> Option<T> {
+        let answer = self.reader::<Function<'js>>(name)?.call(arguments);
+        if answer.is_err() {
+            self.context.catch();
+        }
+        answer.ok()
+    }
+
+    fn class(&self, value: &Value<'js>) -> Class {
+        let classes = self.shared.classes.get();
+        let number = raw::class(value);
+        if value.is_proxy() {
+            Class::Proxy
+        } else if value.is_array() {
+            Class::Array(self.length(value))
+        } else if value.is_function() {
+            Class::Function
+        } else if number == classes.plain {
+            Class::Plain
+        } else if number == classes.error {
+            Class::Error
+        } else if raw::is_map(value) {
+            Class::Map(self.ask("mapSize", (value.clone(),)).unwrap_or(0))
+        } else if raw::is_set(value) {
+            Class::Set(self.ask("setSize", (value.clone(),)).unwrap_or(0))
+        } else if value.is_promise() {
+            Class::Promise
+        } else if raw::is_date(value) {
+            Class::Date(self.ask("time", (value.clone(),)).unwrap_or(f64::NAN))
+        } else if raw::is_regexp(value) {
+            Class::RegExp(self.ask("regexp", (value.clone(),)).unwrap_or_default())
+        } else if raw::is_typed_array(value) {
+            let length = raw::typed_array(&self.context, value)
+                .map_or(0, |(_, _, bytes, size)| bytes / size.max(1));
+            Class::TypedArray(length as u32)
+        } else if raw::is_array_buffer(value) {
+            Class::ArrayBuffer(
+                raw::with_bytes(&self.context, value, |bytes| bytes.len()).unwrap_or(0),
+            )
+        } else if number == classes.data_view {
+            Class::DataView
+        } else if self.primitive_of(number).is_some() {
+            Class::Boxed
+        } else if number == classes.arguments {
+            Class::Arguments(self.length(value))
+        } else {
+            Class::Opaque
+        }
+    }
+
+    fn primitive_of(&self, class: u32) -> Option<&'static str> {
+        let classes = self.shared.classes.get();
+        let known = [
+            (classes.number, "number"),
+            (classes.string, "string"),
+            (classes.boolean, "boolean"),
+            (classes.symbol, "symbol"),
+            (classes.bigint, "bigint"),
+        ];
+        known
+            .into_iter()
+            .find(|(number, _)| *number == class)
+            .map(|(_, name)| name)
+    }
+
+    fn length(&self, array: &Value<'js>) -> u32 {
+        let key = raw::key(&self.context, "length");
+        let length = raw::own_property(&self.context, array, &key)
+            .and_then(|property| property.into_value());
+        length.and_then(|length| length.as_number()).unwrap_or(0.0) as u32
+    }
+
+    fn text(&self, value: &Value<'js>) -> Text {
+        match value.as_string().map(|text| text.to_string()) {
+            Some(Ok(text)) => Text::Utf8(text),
+            _ => Text::Broken(raw::units(&self.context, value)),
+        }
+    }
+
+    fn own_text(&self, object: &Value<'js>, name: &str) -> Option<String> {
+        let key = raw::key(&self.context, name);
+        let value = raw::own_property(&self.context, object, &key)?.into_value()?;
+        value.is_string().then(|| self.text(&value).into_lossy())
+    }
+
+    /// The stack an error was made with; a program may have put something of its own in its place.
+    fn stack_of(&self, error: &Value<'js>) -> Option<String> {
+        self.own_text(error, "stack").or_else(|| {
+            self.ask::<_, Value<'js>>("stack", (error.clone(),))
+                .filter(Value::is_string)
+                .map(|text| self.text(&text).into_lossy())
+        })
+    }
+
+    /// What ended a script or a call, in the shared words.
+    fn abrupt(&self) -> Abrupt<Value<'js>> {
+        let value = self.context.catch();
+        let stopper = &self.shared.host.stopper;
+        if value.is_uncatchable_error() || stopper.is_pressed() {
+            return Abrupt::Stopped(self.stack_of(&value));
+        }
+        let is_out_of_memory = if value.is_null() {
+            // There was no memory left for an error.
+            raw::memory_used(&self.context) > self.shared.memory_limit / 2
+        } else {
+            value.is_error() && self.own_text(&value, "message").as_deref() == Some("out of memory")
+        };
+        if is_out_of_memory {
+            Abrupt::Memory
+        } else {
+            Abrupt::Thrown(value)
+        }
+    }
+}
+
+impl<'js> Realm for Entered<'js> {
+    type Value = Value<'js>;
+    type Key = Key<'js>;
+
+    fn kind(&mut self, value: &Value<'js>) -> Kind {
+        if let Some(number) = value.as_number() {
+            Kind::Number(number)
+        } else if value.is_string() {
+            Kind::String(self.text(value))
+        } else if value.is_object() {
+            Kind::Object(self.class(value))
+        } else if let Some(value) = value.as_bool() {
+            Kind::Boolean(value)
+        } else if value.is_null() {
+            Kind::Null
+        } else if value.is_big_int() {
+            Kind::BigInt(
+                value
+                    .get::<Coerced<String>>()
+                    .map(|digits| digits.0)
+                    .unwrap_or_default(),
+            )
+        } else if value.is_symbol() {
+            Kind::Symbol(
+                self.ask::<_, Option<String>>("description", (value.clone(),))
+                    .flatten()
+                    .unwrap_or_default(),
+            )
+        } else {
+            Kind::Undefined
+        }
+    }
+
+    fn keys(&mut self, object: &Value<'js>) -> Vec<Key<'js>> {
+        raw::own_keys(&self.context, object)
+    }
+
+    fn key_name(&mut self, key: &Key<'js>) -> KeyName {
+        let value = raw::key_value(key);
+        match self.kind(&value) {
+            Kind::Symbol(description) => KeyName::Symbol(description),
+            _ => KeyName::String(self.text(&value)),
+        }
+    }
+
+    fn key(&mut self, name: &str) -> Key<'js> {
+        raw::key(&self.context, name)
+    }
+
+    fn property(&mut self, object: &Value<'js>, key: &Key<'js>) -> Option<Property<Value<'js>>> {
+        raw::own_property(&self.context, object, key)
+    }
+
+    fn element(&mut self, array: &Value<'js>, index: u32) -> Option<Property<Value<'js>>> {
+        raw::own_element(&self.context, array, index)
+    }
+
+    fn prototype(&mut self, object: &Value<'js>) -> Option<Value<'js>> {
+        raw::prototype(&self.context, object)
+    }
+
+    fn identity(&mut self, object: &Value<'js>) -> usize {
+        raw::identity(object)
+    }
+
+    fn entries(
+        &mut self,
+        collection: &Value<'js>,
+        limit: usize,
+    ) -> Vec<(Value<'js>, Option<Value<'js>>)> {
+        let is_map = raw::is_map(collection);
+        let reader = if is_map { "mapEntries" } else { "setValues" };
+        let Some(flat) = self.ask::<_, Vec<Value<'js>>>(reader, (collection.clone(), limit as u32))
+        else {
+            return Vec::new();
+        };
+        if is_map {
+            flat.chunks_exact(2)
+                .map(|pair| (pair[0].clone(), Some(pair[1].clone())))
+                .collect()
+        } else {
+            flat.into_iter().map(|value| (value, None)).collect()
+        }
+    }
+
+    fn promise(&mut self, value: &Value<'js>) -> Option<PromiseState<Value<'js>>> {
+        let promise = Promise::from_value(value.clone()).ok()?;
+        Some(match promise.state() {
+            promise::PromiseState::Pending => PromiseState::Pending,
+            promise::PromiseState::Resolved => {
+                let value = promise.result::<Value<'js>>().and_then(Result::ok);
+                PromiseState::Fulfilled(
+                    value.unwrap_or_else(|| Value::new_undefined(self.context.clone())),
+                )
+            }
+            promise::PromiseState::Rejected => {
+                // It throws the reason.
+                let _ = promise.result::<Value<'js>>();
+                PromiseState::Rejected(self.context.catch())
+            }
+        })
+    }
+
+    fn proxy_target(&mut self, proxy: &Value<'js>) -> Option<Value<'js>> {
+        raw::proxy_target(&self.context, proxy)
+    }
+
+    fn unboxed(&mut self, boxed: &Value<'js>) -> Option<Value<'js>> {
+        self.ask(
+            "unboxed",
+            (boxed.clone(), self.primitive_of(raw::class(boxed))?),
+        )
+    }
+
+    fn bytes(&mut self, buffer: &Value<'js>) -> Option<Vec<u8>> {
+        if raw::is_array_buffer(buffer) {
+            return Some(
+                raw::with_bytes(&self.context, buffer, |bytes| bytes.to_vec()).unwrap_or_default(),
+            );
+        }
+        let (inner, offset, length) = self.window(buffer)?;
+        if length == 0 {
+            return Some(Vec::new());
+        }
+        raw::with_bytes(&self.context, &inner, |bytes| {
+            bytes.get(offset..offset + length).map(<[u8]>::to_vec)
+        })?
+    }
+
+    fn stack(&mut self, error: &Value<'js>) -> Option<String> {
+        self.stack_of(error)
+    }
+
+    fn function_source(&mut self, function: &Value<'js>) -> Option<String> {
+        self.ask("functionText", (function.clone(),))
+    }
+
+    fn is_intrinsic(&mut self, prototype: &Value<'js>, intrinsic: Intrinsic) -> bool {
+        let name = match intrinsic {
+            Intrinsic::ObjectPrototype => "objectPrototype",
+            Intrinsic::ArrayPrototype => "arrayPrototype",
+        };
+        self.reader::<Value<'js>>(name)
+            .is_some_and(|known| raw::identity(&known) == raw::identity(prototype))
+    }
+
+    fn running_files(&mut self) -> Vec<String> {
+        let mut files = Vec::new();
+        let mut level = 0;
+        while let Some(file) = self.context.script_or_module_name(level) {
+            files.extend(file.to_string());
+            level += 1;
+        }
+        files
+    }
+
+    fn undefined(&mut self) -> Value<'js> {
+        Value::new_undefined(self.context.clone())
+    }
+
+    fn null(&mut self) -> Value<'js> {
+        Value::new_null(self.context.clone())
+    }
+
+    fn boolean(&mut self, value: bool) -> Value<'js> {
+        Value::new_bool(self.context.clone(), value)
+    }
+
+    fn number(&mut self, value: f64) -> Value<'js> {
+        Value::new_number(self.context.clone(), value)
+    }
+
+    fn string(&mut self, text: &str) -> Value<'js> {
+        let made = rquickjs::String::from_str(self.context.clone(), text);
+        made.map_or_else(|_| self.undefined(), |text| text.into_value())
+    }
+
+    fn string_of_units(&mut self, units: &[u16]) -> Value<'js> {
+        raw::string_of_units(&self.context, units)
+    }
+
+    fn array(&mut self, elements: Vec<Value<'js>>) -> Value<'js> {
+        let Ok(array) = rquickjs::Array::new(self.context.clone()) else {
+            return self.undefined();
+        };
+        for (index, element) in elements.into_iter().enumerate() {
+            let _ = array.set(index, element);
+        }
+        array.into_value()
+    }
+
+    fn object(&mut self, properties: Vec<(String, Value<'js>)>) -> Value<'js> {
+        let Ok(object) = Object::new(self.context.clone()) else {
+            return self.undefined();
+        };
+        for (name, value) in properties {
+            let _ = object.set(name, value);
+        }
+        object.into_value()
+    }
+
+    fn buffer(&mut self, bytes: Vec<u8>) -> Value<'js> {
+        raw::buffer(&self.context, &bytes)
+    }
+
+    fn error(&mut self, class: ErrorClass, message: &str) -> Value<'js> {
+        let name = match class {
+            ErrorClass::Error => "Error",
+            ErrorClass::TypeError => "TypeError",
+            ErrorClass::RangeError => "RangeError",
+        };
+        self.ask("error", (name, message))
+            .unwrap_or_else(|| self.undefined())
+    }
+
+    fn overwrite(&mut self, buffer: &Value<'js>, bytes: &[u8]) {
+        let Some((inner, offset, length)) = self.window(buffer) else {
+            return;
+        };
+        raw::with_bytes(&self.context, &inner, |target| {
+            let count = length.min(bytes.len());
+            if let Some(target) = target.get_mut(offset..offset + count) {
+                target.copy_from_slice(&bytes[..count]);
+            }
+        });
+    }
+
+    fn evaluate(&mut self, code: &str, file: &str) -> Result<Value<'js>, Abrupt<Value<'js>>> {
+        let Some(script) = raw::compile(&self.context, code, file) else {
+            return Err(match self.abrupt() {
+                Abrupt::Thrown(value) => Abrupt::Syntax(value),
+                other => other,
+            });
+        };
+        raw::run(&self.context, &script).ok_or_else(|| self.abrupt())
+    }
+
+    fn call(
+        &mut self,
+        function: &Value<'js>,
+        arguments: &[Value<'js>],
+    ) -> Result<Value<'js>, Abrupt<Value<'js>>> {
+        let Some(function) = function.as_function() else {
+            return Ok(self.undefined());
+        };
+        let arguments = rquickjs::function::Rest(arguments.to_vec());
+        function.call((arguments,)).map_err(|_| self.abrupt())
+    }
+
+    fn run_job(&mut self) -> Result<bool, Abrupt<Value<'js>>> {
+        Ok(self.context.execute_pending_job())
+    }
+
+    fn drop_jobs(&mut self) {
+        // QuickJS has no way to drop its jobs. Without memory each of them fails before it can queue another one.
+        const MOST: usize = 1_000_000;
+        raw::set_memory_limit(&self.context, 1);
+        for _ in 0..MOST {
+            if !self.context.execute_pending_job() {
+                break;
+            }
+        }
+        raw::set_memory_limit(&self.context, self.shared.memory_limit);
+        self.context.catch();
+    }
+
+    fn take_rejections(&mut self, except: Option<&Value<'js>>) -> Vec<Value<'js>> {
+        let rejections = std::mem::take(&mut *self.shared.rejections.borrow_mut());
+        let except = except.map(raw::identity);
+        let others = rejections
+            .into_iter()
+            .filter(|(identity, _)| Some(*identity) != except);
+        others
+            .filter_map(|(_, reason)| reason.restore(&self.context).ok())
+            .collect()
+    }
+
+    fn has_global(&mut self, name: &str) -> bool {
+        let key = raw::key(&self.context, name);
+        raw::own_property(&self.context, self.context.globals().as_value(), &key).is_some()
+    }
+
+    fn recover(&mut self) {
+        raw::set_memory_limit(&self.context, self.shared.memory_limit);
+    }
+
+    fn reserve_memory(&mut self) {
+        raw::set_memory_limit(&self.context, self.shared.memory_limit + RESERVE);
+    }
+
+    fn is_full(&mut self) -> bool {
+        self.context.run_gc();
+        raw::memory_used(&self.context) > self.shared.memory_limit / 10 * 9
+    }
+}
+
+impl<'js> Entered<'js> {
+    /// The buffer, the offset and the length of a view.
+    fn window(&self, view: &Value<'js>) -> Option<(Value<'js>, usize, usize)> {
+        if raw::is_typed_array(view) {
+            let (buffer, offset, length, _) = raw::typed_array(&self.context, view)?;
+            return Some((buffer, offset, length));
+        }
+        let offset: f64 = self.ask("viewOffset", (view.clone(),))?;
+        let length: f64 = self.ask("viewLength", (view.clone(),))?;
+        Some((
+            self.ask("viewBuffer", (view.clone(),))?,
+            offset as usize,
+            length as usize,
+        ))
+    }
+}

@@ -1,0 +1,537 @@
+//! From a JavaScript value to JSON text, without loss and without running the program's code.
+//!
+//! Iterative, so that no nesting can overflow a stack, and metered while it walks: it ends at the value budget and when
+//! the cell is stopped.
+
+use super::realm::{Class, Content, Intrinsic, KeyName, Kind, Realm, Text};
+
+/// How deep a value may nest; what reads JSON recursively stands that much.
+const MAX_DEPTH: usize = 1_000;
+/// How many nodes are walked between two looks at the clock.
+const NODES_BETWEEN_LOOKS: u32 = 1_024;
+
+/// Why a value cannot be handed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It is not JSON; `path` leads to what is not.
+    NotJson {
+        path: String,
+        what: String,
+        hint: Option<&'static str>,
+    },
+    /// Its text is longer than this many bytes.
+    TooLong(usize),
+    /// The cell was stopped meanwhile.
+    Stopped,
+}
+
+/// Writes `value` as JSON text of at most `budget` bytes.
+pub(super) fn to_json<R: Realm>(
+    realm: &mut R,
+    value: &R::Value,
+    budget: usize,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<String, Refusal> {
+    let mut walk = Walk {
+        out: String::new(),
+        stack: Vec::new(),
+        budget,
+    };
+    let mut next = Some(value.clone());
+    let mut nodes = 0u32;
+    loop {
+        if let Some(value) = next.take() {
+            nodes = nodes.wrapping_add(1);
+            if nodes.is_multiple_of(NODES_BETWEEN_LOOKS) && is_stopped() {
+                return Err(Refusal::Stopped);
+            }
+            walk.write(realm, value)?;
+        }
+        if walk.out.len() > budget {
+            return Err(Refusal::TooLong(budget));
+        }
+        next = match walk.advance(realm)? {
+            Step::Value(value) => Some(value),
+            Step::Closed => None,
+            Step::Finished => return Ok(walk.out),
+        };
+    }
+}
+
+struct Walk<R: Realm> {
+    out: String,
+    stack: Vec<Level<R>>,
+    budget: usize,
+}
+
+/// An array or object that is being written.
+struct Level<R: Realm> {
+    identity: usize,
+    object: R::Value,
+    inside: Inside<R>,
+}
+
+enum Inside<R: Realm> {
+    Array {
+        length: u32,
+        next: u32,
+    },
+    Object {
+        keys: std::vec::IntoIter<R::Key>,
+        current: String,
+        is_first: bool,
+    },
+}
+
+enum Step<V> {
+    /// This comes next.
+    Value(V),
+    /// An array or object ended.
+    Closed,
+    /// Everything is written.
+    Finished,
+}
+
+impl<R: Realm> Walk<R> {
+    /// Writes a primitive, or opens an array or object.
+    fn write(&mut self, realm: &mut R, value: R::Value) -> Result<(), Refusal> {
+        match realm.kind(&value) {
+            Kind::Null => self.out.push_str("null"),
+            Kind::Boolean(true) => self.out.push_str("true"),
+            Kind::Boolean(false) => self.out.push_str("false"),
+            Kind::Number(number) => self.number(number)?,
+            Kind::String(Text::Utf8(text)) => write_string(&text, &mut self.out),
+            Kind::String(Text::Broken(_)) => {
+                return Err(self.refusal(
+                    "a string with a lone surrogate",
+                    Some("call `toWellFormed()` on it"),
+                ));
+            }
+            Kind::Undefined => {
+                return Err(self.refusal("undefined", Some("leave it out, or use `null`")));
+            }
+            Kind::BigInt(_) => {
+                return Err(self.refusal(
+                    "a BigInt",
+                    Some("convert it with `Number(...)` or `String(...)`"),
+                ));
+            }
+            Kind::Symbol(_) => return Err(self.refusal("a symbol", None)),
+            Kind::Object(class) => self.open(realm, value, &class)?,
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, number: f64) -> Result<(), Refusal> {
+        if !number.is_finite() {
+            let what = if number.is_nan() { "NaN" } else { "infinite" };
+            return Err(self.refusal(what, Some("use `null` for a number that is not there")));
+        }
+        if number == 0.0 && number.is_sign_negative() {
+            self.out.push_str("-0.0");
+        } else {
+            self.out
+                .push_str(ryu_js::Buffer::new().format_finite(number));
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, realm: &mut R, object: R::Value, class: &Class) -> Result<(), Refusal> {
+        if self.stack.len() >= MAX_DEPTH {
+            return Err(self.refusal("nested too deeply", Some("return a flatter structure")));
+        }
+        let identity = realm.identity(&object);
+        if self.stack.iter().any(|level| level.identity == identity) {
+            return Err(self.refusal(
+                "a cycle",
+                Some("leave out the reference to what encloses it"),
+            ));
+        }
+        let inside = match class {
+            Class::Array(length)
+                if self.is_born_with(realm, &object, Intrinsic::ArrayPrototype) =>
+            {
+                // Every element takes two bytes at least: what cannot fit need not be walked.
+                if *length as usize > self.budget {
+                    return Err(Refusal::TooLong(self.budget));
+                }
+                self.out.push('[');
+                Inside::Array {
+                    length: *length,
+                    next: 0,
+                }
+            }
+            Class::Plain if self.is_plain(realm, &object) => {
+                self.out.push('{');
+                let keys = realm.keys(&object).into_iter();
+                Inside::Object {
+                    keys,
+                    current: String::new(),
+                    is_first: true,
+                }
+            }
+            _ => {
+                let (what, hint) = describe(realm, &object, class);
+                return Err(self.refusal(&what, hint));
+            }
+        };
+        self.stack.push(Level {
+            identity,
+            object,
+            inside,
+        });
+        Ok(())
+    }
+
+    fn is_plain(&self, realm: &mut R, object: &R::Value) -> bool {
+        realm
+            .prototype(object)
+            .is_none_or(|prototype| realm.is_intrinsic(&prototype, Intrinsic::ObjectPrototype))
+    }
+
+    fn is_born_with(&self, realm: &mut R, object: &R::Value, intrinsic: Intrinsic) -> bool {
+        realm
+            .prototype(object)
+            .is_some_and(|prototype| realm.is_intrinsic(&prototype, intrinsic))
+    }
+
+    /// Goes to the next element or property, or closes what is finished.
+    fn advance(&mut self, realm: &mut R) -> Result<Step<R::Value>, Refusal> {
+        let Some(level) = self.stack.last_mut() else {
+            return Ok(Step::Finished);
+        };
+        match &mut level.inside {
+            Inside::Array { length, next } => {
+                if *next == *length {
+                    self.out.push(']');
+                    self.stack.pop();
+                    return Ok(Step::Closed);
+                }
+                let index = *next;
+                *next += 1;
+                if index > 0 {
+                    self.out.push(',');
+                }
+                match realm
+                    .element(&level.object, index)
+                    .map(|property| property.content)
+                {
+                    Some(Content::Data(value)) => Ok(Step::Value(value)),
+                    Some(Content::Accessor { .. }) => {
+                        Err(self.refusal("an accessor", Some(ACCESSOR_HINT)))
+                    }
+                    None => Err(self.refusal(
+                        "a hole",
+                        Some("fill the array, for instance with `Array.from`"),
+                    )),
+                }
+            }
+            Inside::Object {
+                keys,
+                current,
+                is_first,
+            } => {
+                for key in keys.by_ref() {
+                    let Some(property) = realm.property(&level.object, &key) else {
+                        continue;
+                    };
+                    if !property.enumerable {
+                        continue;
+                    }
+                    match realm.key_name(&key) {
+                        KeyName::String(Text::Utf8(name)) => *current = name,
+                        KeyName::String(Text::Broken(units)) => {
+                            *current = String::from_utf16_lossy(&units);
+                            return Err(self.refusal("a key with a lone surrogate", None));
+                        }
+                        KeyName::Symbol(description) => {
+                            *current = format!("[Symbol({description})]");
+                            return Err(self.refusal("a symbol key", None));
+                        }
+                    }
+                    let Content::Data(value) = property.content else {
+                        return Err(self.refusal("an accessor", Some(ACCESSOR_HINT)));
+                    };
+                    if !*is_first {
+                        self.out.push(',');
+                    }
+                    *is_first = false;
+                    write_string(current, &mut self.out);
+                    self.out.push(':');
+                    return Ok(Step::Value(value));
+                }
+                self.out.push('}');
+                self.stack.pop();
+                Ok(Step::Closed)
+            }
+        }
+    }
+
+    fn refusal(&self, what: &str, hint: Option<&'static str>) -> Refusal {
+        Refusal::NotJson {
+            path: self.path(),
+            what: what.to_owned(),
+            hint,
+        }
+    }
+
+    /// The way from the value to where the walk is: `rows[3].score`.
+    fn path(&self) -> String {
+        const LONGEST: usize = 200;
+        let mut path = String::new();
+        for level in &self.stack {
+            match &level.inside {
+                Inside::Array { next, .. } => path.push_str(&format!("[{}]", next - 1)),
+                Inside::Object { current, .. } if is_identifier(current) => {
+                    if !path.is_empty() {
+                        path.push('.');
+                    }
+                    path.push_str(current);
+                }
+                Inside::Object { current, .. } => {
+                    path.push('[');
+                    write_string(current, &mut path);
+                    path.push(']');
+                }
+            }
+            if path.len() > LONGEST {
+                let end = path.floor_char_boundary(LONGEST);
+                path.truncate(end);
+                path.push('…');
+                break;
+            }
+        }
+        path
+    }
+}
+
+/// A host's JSON as a value of the realm, without recursion that the text could drive too deep: `serde_json` refuses more
+/// than 128 levels.
+pub(super) fn from_json<R: Realm>(realm: &mut R, text: &str) -> Result<R::Value, String> {
+    let parsed: Ordered = serde_json::from_str(text)
+        .map_err(|error| format!("the value cannot be taken over: {error}"))?;
+    Ok(build(realm, parsed))
+}
+
+/// JSON with its keys in their order.
+enum Ordered {
+    Null,
+    Boolean(bool),
+    Number(f64),
+    String(String),
+    Array(Vec<Ordered>),
+    Object(Vec<(String, Ordered)>),
+}
+
+fn build<R: Realm>(realm: &mut R, value: Ordered) -> R::Value {
+    match value {
+        Ordered::Null => realm.null(),
+        Ordered::Boolean(value) => realm.boolean(value),
+        Ordered::Number(number) => realm.number(number),
+        Ordered::String(text) => realm.string(&text),
+        Ordered::Array(items) => {
+            let items = items.into_iter().map(|item| build(realm, item)).collect();
+            realm.array(items)
+        }
+        Ordered::Object(entries) => {
+            let entries = entries
+                .into_iter()
+                .map(|(name, value)| (name, build(realm, value)))
+                .collect();
+            realm.object(entries)
+        }
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Ordered {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OrderedVisitor)
+    }
+}
+
+struct OrderedVisitor;
+
+impl<'de> serde::de::Visitor<'de> for OrderedVisitor {
+    type Value = Ordered;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Ordered, E> {
+        Ok(Ordered::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Ordered, E> {
+        Ok(Ordered::Boolean(value))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Ordered, E> {
+        let number = value as f64;
+        if number as i64 == value && value != i64::MAX {
+            Ok(Ordered::Number(number))
+        } else {
+            Err(inexact(value))
+        }
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Ordered, E> {
+        let number = value as f64;
+        if number as u64 == value && value != u64::MAX {
+            Ok(Ordered::Number(number))
+        } else {
+            Err(inexact(value))
+        }
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Ordered, E> {
+        Ok(Ordered::Number(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Ordered, E> {
+        Ok(Ordered::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Ordered, E> {
+        Ok(Ordered::String(value))
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<Ordered, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(Ordered::Array(all))
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut entries: A) -> Result<Ordered, A::Error> {
+        let mut all = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            all.push(entry);
+        }
+        Ok(Ordered::Object(all))
+    }
+}
+
+fn inexact<E: serde::de::Error>(value: impl std::fmt::Display) -> E {
+    E::custom(format!(
+        "{value} is no JavaScript number: hand it over as a string"
+    ))
+}
+
+const ACCESSOR_HINT: &str = "copy it with `{ ...value }`, which runs the getters";
+
+/// What an object that is not JSON is, and what to do about it.
+fn describe<R: Realm>(
+    realm: &mut R,
+    object: &R::Value,
+    class: &Class,
+) -> (String, Option<&'static str>) {
+    match class {
+        Class::Function => ("a function".to_owned(), Some("call it, or leave it out")),
+        Class::Proxy => (
+            "a proxy".to_owned(),
+            Some("copy it with `{ ...value }` or `[...value]`"),
+        ),
+        Class::Date(_) => ("a Date".to_owned(), Some("convert it with `toISOString()`")),
+        Class::Map(_) => (
+            "a Map".to_owned(),
+            Some("convert it with `Object.fromEntries(map)` or `[...map]`"),
+        ),
+        Class::Set(_) => ("a Set".to_owned(), Some("convert it with `[...set]`")),
+        Class::Promise => ("a Promise".to_owned(), Some("await it")),
+        Class::Error => ("an Error".to_owned(), Some("return its `message`")),
+        Class::RegExp(_) => ("a RegExp".to_owned(), Some("return its `source`")),
+        Class::TypedArray(_) => (
+            "a typed array".to_owned(),
+            Some("convert it with `Array.from`"),
+        ),
+        Class::ArrayBuffer(_) => (
+            "an ArrayBuffer".to_owned(),
+            Some("convert it with `Array.from(new Uint8Array(buffer))`"),
+        ),
+        Class::Boxed => (
+            "a boxed primitive".to_owned(),
+            Some("call `valueOf()` on it"),
+        ),
+        _ => match class_name(realm, object) {
+            Some(name) => (
+                format!("an instance of {name}"),
+                Some("copy it with `{ ...value }` or `[...value]`"),
+            ),
+            None => (
+                "not a plain object".to_owned(),
+                Some("copy it with `{ ...value }`"),
+            ),
+        },
+    }
+}
+
+/// The name of the class an object is an instance of, read along its prototypes.
+pub(super) fn class_name<R: Realm>(realm: &mut R, object: &R::Value) -> Option<String> {
+    let constructor = realm.key("constructor");
+    let name = realm.key("name");
+    let mut current = Some(object.clone());
+    // A chain of prototypes may be long, and a proxy in it may be endless.
+    for _ in 0..100 {
+        let object = current?;
+        if realm.kind(&object) == Kind::Object(Class::Proxy) {
+            return None;
+        }
+        if let Some(function) = realm
+            .property(&object, &constructor)
+            .and_then(|property| property.into_value())
+            && realm.kind(&function) == Kind::Object(Class::Function)
+            && let Some(value) = realm
+                .property(&function, &name)
+                .and_then(|property| property.into_value())
+            && let Kind::String(text) = realm.kind(&value)
+        {
+            let text = text.into_lossy();
+            if !text.is_empty() {
+                return Some(text);
+            }
+        }
+        current = realm.prototype(&object);
+    }
+    None
+}
+
+/// Whether a key can follow a dot.
+pub(super) fn is_identifier(name: &str) -> bool {
+    let mut characters = name.chars();
+    characters
+        .next()
+        .is_some_and(|first| first.is_alphabetic() || first == '_' || first == '$')
+        && characters
+            .all(|character| character.is_alphanumeric() || character == '_' || character == '$')
+}
+
+/// Writes a JSON string; what needs no escape goes in whole stretches.
+pub(super) fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    let mut plain = 0;
+    for (index, byte) in text.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0x08 => "\\b",
+            0x0c => "\\f",
+            0x00..=0x1f => {
+                out.push_str(&text[plain..index]);
+                out.push_str(&format!("\\u{byte:04x}"));
+                plain = index + 1;
+                continue;
+            }
+            _ => continue,
+        };
+        out.push_str(&text[plain..index]);
+        out.push_str(escape);
+        plain = index + 1;
+    }
+    out.push_str(&text[plain..]);
+    out.push('"');
+}
