@@ -122,6 +122,8 @@ pub(crate) fn facts(builder: &SessionBuilder) -> Result<EngineFacts, RuntimeErro
 pub(crate) struct Opening {
     pub(crate) limits: Limits,
     pub(crate) integers: Integers,
+    /// Keep sources that come again compiled, where the engine can.
+    pub(crate) code_cache: bool,
     pub(crate) python: Option<PathBuf>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) env: BTreeMap<String, String>,

@@ -145,6 +145,7 @@ pub struct SessionBuilder {
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) integers: Integers,
+    pub(crate) code_cache: bool,
     pub(crate) javascript_engine: Option<JavaScriptEngine>,
 }
 
@@ -158,6 +159,7 @@ impl SessionBuilder {
             cwd: None,
             env: BTreeMap::new(),
             integers: Integers::default(),
+            code_cache: true,
             javascript_engine: None,
         }
     }
@@ -204,6 +206,13 @@ impl SessionBuilder {
     /// Which integers a value may hold. Default: all of 64 bits.
     pub fn integers(mut self, integers: Integers) -> Self {
         self.integers = integers;
+        self
+    }
+
+    /// Whether sources that come again are kept compiled; only a bench has a reason to turn it off.
+    #[doc(hidden)]
+    pub fn code_cache(mut self, kept: bool) -> Self {
+        self.code_cache = kept;
         self
     }
 

@@ -6,8 +6,10 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use pyo3::Borrowed;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyType};
 
 /// Initialises CPython on the calling thread, which becomes its main thread, as the python at `executable` would see it.
 ///
@@ -207,8 +209,137 @@ pub(super) fn current_thread_id(_py: Python<'_>) -> i64 {
 /// The name of an object's type, read from the type's C struct: no code of the program runs.
 pub(super) fn type_name(object: &Bound<'_, PyAny>) -> String {
     let type_object = object.get_type();
-    // SAFETY: a type object's `tp_name` is a C string that lives as long as the type.
-    let full = unsafe { CStr::from_ptr((*type_object.as_type_ptr()).tp_name) }.to_string_lossy();
+    let full = full_type_name(&type_object).to_string_lossy();
     // A class made by Python code has its bare name there, one of C code its module's path before it.
     full.rsplit('.').next().unwrap_or(&full).to_owned()
+}
+
+/// The name in a type's C struct, with its module where C code put it there. (The limited API gives a type's name only
+/// from 3.11 on, and as a new object.)
+pub(super) fn full_type_name<'a>(type_object: &'a Bound<'_, PyType>) -> &'a CStr {
+    // SAFETY: every ready type has a name that ends in a null byte; it lives until the type goes or its `__name__` is
+    // assigned, which takes Python code that does not run while the result is borrowed.
+    unsafe { CStr::from_ptr((*type_object.as_type_ptr()).tp_name) }
+}
+
+/// A type's own dict, without what it inherits. (`__dict__` would go through the metaclass.)
+///
+/// Since CPython 3.12 there is none for what the interpreter itself defines.
+pub(super) fn own_dict<'a, 'py>(
+    type_object: &'a Bound<'py, PyType>,
+) -> Option<Borrowed<'a, 'py, PyDict>> {
+    // SAFETY: the type is alive and owns its dict, as long as the result is borrowed from it.
+    unsafe {
+        let dict = (*type_object.as_type_ptr()).tp_dict;
+        (!dict.is_null()).then(|| Borrowed::from_ptr(type_object.py(), dict).cast_unchecked())
+    }
+}
+
+/// Makes an iterator by a type's own slot, whatever a subclass of it defines.
+///
+/// # Safety
+///
+/// `object` is an instance of `type_object`.
+pub(super) unsafe fn iterator_by<'py>(
+    type_object: &Bound<'py, PyType>,
+    object: &Bound<'py, PyAny>,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    // SAFETY: the type is alive; its slot takes its instances, and gives a new reference or null with an exception set.
+    unsafe {
+        let make = (*type_object.as_type_ptr()).tp_iter?;
+        Some(Bound::from_owned_ptr_or_err(
+            object.py(),
+            make(object.as_ptr()),
+        ))
+    }
+}
+
+/// Shows `visit` what an object refers to, as the cyclic collector would.
+///
+/// # Safety
+///
+/// `visit` takes `argument` for what it is, and runs no Python code.
+pub(super) unsafe fn traverse(
+    object: &Bound<'_, PyAny>,
+    visit: ffi::visitproc,
+    argument: *mut c_void,
+) -> bool {
+    // SAFETY: the slot belongs to the type of the live object; for the rest the caller vouches.
+    unsafe {
+        let Some(traverse) = (*ffi::Py_TYPE(object.as_ptr())).tp_traverse else {
+            return false;
+        };
+        traverse(object.as_ptr(), visit, argument);
+    }
+    true
+}
+
+/// The size of a list, read from its memory: the limited API's call costs 5 % of a list's conversion.
+///
+/// # Safety
+///
+/// `list` is a list.
+#[inline(always)]
+pub(super) unsafe fn list_size(list: *mut ffi::PyObject) -> isize {
+    // SAFETY: the caller vouches.
+    unsafe { ffi::PyList_GET_SIZE(list) }
+}
+
+/// An item of a list, borrowed from it.
+///
+/// # Safety
+///
+/// `list` is a list, and `index` below its size.
+#[inline(always)]
+pub(super) unsafe fn list_item(list: *mut ffi::PyObject, index: isize) -> *mut ffi::PyObject {
+    // SAFETY: the caller vouches.
+    unsafe { ffi::PyList_GET_ITEM(list, index) }
+}
+
+/// The size of a tuple, read from its memory.
+///
+/// # Safety
+///
+/// `tuple` is a tuple.
+#[inline(always)]
+pub(super) unsafe fn tuple_size(tuple: *mut ffi::PyObject) -> isize {
+    // SAFETY: the caller vouches.
+    unsafe { ffi::PyTuple_GET_SIZE(tuple) }
+}
+
+/// An item of a tuple, borrowed from it.
+///
+/// # Safety
+///
+/// `tuple` is a tuple, and `index` below its size.
+#[inline(always)]
+pub(super) unsafe fn tuple_item(tuple: *mut ffi::PyObject, index: isize) -> *mut ffi::PyObject {
+    // SAFETY: the caller vouches.
+    unsafe { ffi::PyTuple_GET_ITEM(tuple, index) }
+}
+
+/// Compiles source with flags of our own. (The limited API's call takes none.)
+pub(super) fn compile<'py>(
+    source: &CStr,
+    file_name: &Bound<'py, PyString>,
+    start: c_int,
+    flags: c_int,
+) -> PyResult<Bound<'py, PyAny>> {
+    // The feature version is read for syntax trees only.
+    let mut flags = ffi::PyCompilerFlags {
+        cf_flags: flags,
+        cf_feature_version: 0,
+    };
+    // SAFETY: the source is a C string, the file name a `str`, the flags live through the call, and the lock is held, as the
+    // file name's `Bound` shows. The call gives a new reference, or null with an exception set.
+    unsafe {
+        let code = ffi::Py_CompileStringObject(
+            source.as_ptr(),
+            file_name.as_ptr(),
+            start,
+            &raw mut flags,
+            -1,
+        );
+        Bound::from_owned_ptr_or_err(file_name.py(), code)
+    }
 }

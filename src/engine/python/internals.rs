@@ -64,6 +64,7 @@ impl InThread {
         let opening = Opening {
             limits,
             integers: Integers::Exact,
+            code_cache: cached,
             python: None,
             cwd: None,
             env: Default::default(),
@@ -71,8 +72,7 @@ impl InThread {
         };
         let session =
             Python::attach(|py| PythonSession::new(py, Rc::new(interpreter), 1, &opening));
-        let mut session = session.map_err(|error| error.to_string())?;
-        session.keep_compiled(cached);
+        let session = session.map_err(|error| error.to_string())?;
         Ok(Self {
             session,
             transcript,

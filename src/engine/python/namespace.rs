@@ -79,7 +79,7 @@ impl PythonSession {
             module,
             globals,
             event_loop: None,
-            cache: Some(HashMap::new()),
+            cache: opening.code_cache.then(HashMap::new),
             remembered: VecDeque::new(),
             kept: Vec::new(),
             notice: interpreter.located.notice.clone(),

@@ -9,10 +9,6 @@
 //! container meanwhile: every open container is therefore an owned reference, its size is read again at each step, and
 //! a borrowed item never outlives a step.
 //! All of this leans on the interpreter lock; a free-threaded CPython would need locks of its own here.
-//!
-//! Beyond CPython's limited API, this module and its children read: the macros `PyList_GET_SIZE`, `PyList_GET_ITEM`,
-//! `PyTuple_GET_SIZE`, `PyTuple_GET_ITEM` and `PyFloat_AS_DOUBLE`; the subclass bits of `tp_flags`; and of types
-//! `tp_name`, `tp_dict`, `tp_mro`, `tp_iter` and `tp_traverse`.
 
 mod class;
 mod description;
@@ -34,6 +30,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{Borrowed, ffi};
 
+use super::cpython;
 use crate::engine::Integers;
 
 pub(super) use incoming::from_json;
@@ -204,8 +201,8 @@ impl<'py> Container<'py> {
         // SAFETY: `shape` says what `object` is an instance of; all three read its size from its memory.
         let length = unsafe {
             match shape {
-                Shape::List => ffi::PyList_GET_SIZE(object.as_ptr()),
-                Shape::Tuple => ffi::PyTuple_GET_SIZE(object.as_ptr()),
+                Shape::List => cpython::list_size(object.as_ptr()),
+                Shape::Tuple => cpython::tuple_size(object.as_ptr()),
                 Shape::Dict => ffi::PyDict_Size(object.as_ptr()),
             }
         };
@@ -251,7 +248,7 @@ impl<'py> Container<'py> {
         let item = match &mut self.place {
             Place::List { next } => {
                 // SAFETY: `open` made this place for a list, which stays one.
-                if *next >= unsafe { ffi::PyList_GET_SIZE(container) } {
+                if *next >= unsafe { cpython::list_size(container) } {
                     return Ok(None);
                 }
                 if *next > 0 {
@@ -259,11 +256,11 @@ impl<'py> Container<'py> {
                 }
                 *next += 1;
                 // SAFETY: the index was below the list's size just now, and nothing ran since.
-                unsafe { ffi::PyList_GET_ITEM(container, *next - 1) }
+                unsafe { cpython::list_item(container, *next - 1) }
             }
             Place::Tuple { next } => {
                 // SAFETY: `open` made this place for a tuple, which stays one.
-                if *next >= unsafe { ffi::PyTuple_GET_SIZE(container) } {
+                if *next >= unsafe { cpython::tuple_size(container) } {
                     return Ok(None);
                 }
                 if *next > 0 {
@@ -271,7 +268,7 @@ impl<'py> Container<'py> {
                 }
                 *next += 1;
                 // SAFETY: the index was below the tuple's size just now, and nothing ran since.
-                unsafe { ffi::PyTuple_GET_ITEM(container, *next - 1) }
+                unsafe { cpython::tuple_item(container, *next - 1) }
             }
             Place::Dict {
                 entries,

@@ -10,6 +10,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyString};
 
+use crate::engine::python::cpython;
+
 // Not in pyo3's bindings; the values are part of CPython's API since 3.8.
 const SOURCE_IS_UTF8: c_int = 0x0100;
 /// A `# -*- coding: latin-1 -*-` says nothing about a Rust string.
@@ -171,22 +173,6 @@ fn compile<'py>(
         Mode::Statements => ffi::Py_file_input,
         Mode::Expression => ffi::Py_eval_input,
     };
-    let mut flags = ffi::PyCompilerFlags {
-        cf_flags: flags,
-        // Read for syntax trees only.
-        cf_feature_version: 0,
-    };
-    // SAFETY: the text ends with its only null byte, the file name is a `str`, the flags live through the call, and the
-    // thread is attached, as the file name's `Bound` shows. The call gives a new reference, or null with an exception set.
-    let code = unsafe {
-        let code = ffi::Py_CompileStringObject(
-            text.as_ptr(),
-            file_name.as_ptr(),
-            start,
-            &raw mut flags,
-            -1,
-        );
-        Bound::from_owned_ptr_or_err(file_name.py(), code)?
-    };
+    let code = cpython::compile(text, file_name, start, flags)?;
     Ok(code.cast_into::<PyCode>()?)
 }

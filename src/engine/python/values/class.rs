@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use pyo3::{Borrowed, ffi};
 
+use crate::engine::python::cpython;
+
 /// A Python type.
 pub(super) struct Class<'py>(Bound<'py, PyType>);
 
@@ -31,7 +33,7 @@ impl<'py> Class<'py> {
     /// A program cannot make a static type, nor change one: a name like `numpy.generic` is proof here, which it would
     /// not be in `sys.modules`.
     pub(super) fn native_name(&self) -> Option<&CStr> {
-        self.is_native().then(|| self.tp_name())
+        self.is_native().then(|| cpython::full_type_name(&self.0))
     }
 
     /// Whether C code defines the type.
@@ -43,7 +45,7 @@ impl<'py> Class<'py> {
 
     /// The name with its module: `numpy.ndarray`; what is built in or of the cell itself stands alone.
     pub(super) fn qualified_name(&self) -> String {
-        let name = self.tp_name().to_string_lossy();
+        let name = cpython::full_type_name(&self.0).to_string_lossy();
         // C code puts the module into the name.
         if self.is_native() || name.contains('.') {
             return name.into_owned();
@@ -68,12 +70,6 @@ impl<'py> Class<'py> {
         &self.0
     }
 
-    fn tp_name(&self) -> &CStr {
-        // SAFETY: every ready type has a name that ends in a null byte; it lives until the type goes or its `__name__`
-        // is assigned, and no Python code runs while the result is borrowed.
-        unsafe { CStr::from_ptr((*self.0.as_type_ptr()).tp_name) }
-    }
-
     fn own_text(&self, name: &str) -> Option<String> {
         let text = self.own(name)?.cast_into::<PyString>().ok()?;
         text.to_str().ok().map(str::to_owned)
@@ -82,15 +78,11 @@ impl<'py> Class<'py> {
     /// An entry of the type's dict, found by comparing texts: a lookup would call the `__eq__` of odd keys.
     fn own(&self, name: &str) -> Option<Bound<'py, PyAny>> {
         let py = self.0.py();
-        // SAFETY: the type is alive; this reads a field of it.
-        let dict = unsafe { (*self.0.as_type_ptr()).tp_dict };
-        if dict.is_null() {
-            return None;
-        }
+        let dict = cpython::own_dict(&self.0)?;
         let (mut position, mut key, mut value) = (0, ptr::null_mut(), ptr::null_mut());
-        // SAFETY: `tp_dict` is a dict that the type owns; the pointers are valid for writes; nothing in this loop runs
+        // SAFETY: it is a dict that the type owns; the pointers are valid for writes; nothing in this loop runs
         // Python code that could change it.
-        while unsafe { ffi::PyDict_Next(dict, &mut position, &mut key, &mut value) } != 0 {
+        while unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut position, &mut key, &mut value) } != 0 {
             // SAFETY: `PyDict_Next` said there is an entry; the dict owns its key.
             let key = unsafe { Borrowed::from_ptr(py, key) };
             if let Ok(key) = key.cast_exact::<PyString>()

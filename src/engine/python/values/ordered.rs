@@ -12,6 +12,7 @@ use pyo3::{Borrowed, ffi};
 use super::class::Class;
 use super::description;
 use super::refusal::Fault;
+use crate::engine::python::cpython;
 
 /// The dict itself or, for an `OrderedDict`, a plain dict with its entries in its order.
 pub(super) fn entries<'py>(dict: &Bound<'py, PyDict>) -> Result<Bound<'py, PyDict>, Fault> {
@@ -73,14 +74,11 @@ fn iterator<'py>(
     dict: &Bound<'py, PyDict>,
     ordered: &Class<'py>,
 ) -> Result<Bound<'py, PyAny>, Fault> {
-    // SAFETY: the type is alive; this reads a field of it.
-    let make = unsafe { (*ordered.as_type().as_type_ptr()).tp_iter };
-    let Some(make) = make else {
-        return Err(Fault::broken_order());
-    };
     // SAFETY: `dict` is an instance of the type whose slot this is.
-    unsafe { Bound::from_owned_ptr_or_err(dict.py(), make(dict.as_ptr())) }
-        .map_err(Fault::Interrupted)
+    match unsafe { cpython::iterator_by(ordered.as_type(), dict.as_any()) } {
+        Some(iterator) => iterator.map_err(Fault::Interrupted),
+        None => Err(Fault::broken_order()),
+    }
 }
 
 fn refuse_keys_with_code(dict: &Bound<'_, PyDict>) -> Result<(), Fault> {
@@ -115,12 +113,7 @@ fn holds_only_strings(iterator: &Bound<'_, PyAny>, dict: &Bound<'_, PyDict>) -> 
         dict: dict.as_ptr(),
         only_strings: true,
     };
-    // SAFETY: the type of a live object is alive; this reads a field of it.
-    let traverse = unsafe { (*ffi::Py_TYPE(iterator.as_ptr())).tp_traverse };
-    let Some(traverse) = traverse else {
-        return false;
-    };
-    // SAFETY: the slot belongs to the iterator's type, and `visit` takes `held` for what it is.
-    unsafe { traverse(iterator.as_ptr(), visit, (&raw mut held).cast()) };
-    held.only_strings
+    // SAFETY: `visit` takes `held` for what it is, and only looks.
+    let is_traversed = unsafe { cpython::traverse(iterator, visit, (&raw mut held).cast()) };
+    is_traversed && held.only_strings
 }
