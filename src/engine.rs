@@ -39,7 +39,9 @@ pub(crate) trait Engine {
     fn inspect(&mut self) -> Vec<Variable>;
 
     /// Puts a host's value into the session under a name.
-    fn bind(&mut self, name: &str, value: &Json) -> Result<(), EngineError>;
+    ///
+    /// What stood there before may run code of the program's as it goes, which `epoch` is there to stop.
+    fn bind(&mut self, name: &str, value: &Json, epoch: u64) -> Result<(), EngineError>;
 
     /// Ends the session, as `reset` would, and makes nothing new.
     fn close(self: Box<Self>, epoch: u64);

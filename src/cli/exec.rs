@@ -51,6 +51,9 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
             outcome
         };
         runner.console.flush().context(UNWRITABLE)?;
+        if interrupt::was_pressed() {
+            return Ok(interrupt::STATUS);
+        }
         if !outcome.ok {
             return Ok(status(&outcome));
         }

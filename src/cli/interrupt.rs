@@ -6,7 +6,7 @@
 
 use std::io::{self, Read};
 use std::os::fd::IntoRawFd;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -17,6 +17,7 @@ pub(super) const STATUS: u8 = 130;
 
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 static PIPE: AtomicI32 = AtomicI32::new(-1);
+static PRESSED: AtomicBool = AtomicBool::new(false);
 
 /// When Ctrl-C ends the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +73,11 @@ impl Interrupts {
     }
 }
 
+/// Whether Ctrl-C was pressed. A cell that waits for a child may end by itself, because the child got the signal first.
+pub(super) fn was_pressed() -> bool {
+    PRESSED.load(Ordering::Acquire)
+}
+
 fn install() -> io::Result<()> {
     // SAFETY: an all-zero `sigaction` is a valid one: the default action, an empty mask, no flags.
     let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -100,6 +106,7 @@ extern "C" fn pressed(signal: libc::c_int) {
     unsafe {
         let errno = *libc::__errno_location();
         if libc::getpid() == PROCESS.load(Ordering::Acquire) {
+            PRESSED.store(true, Ordering::Release);
             // A full pipe holds presses enough already.
             libc::write(PIPE.load(Ordering::Acquire), [0u8].as_ptr().cast(), 1);
         } else {

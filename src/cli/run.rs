@@ -57,6 +57,9 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
             continue;
         }
         runner.console.rest(&outcome).context(UNWRITABLE)?;
+        if interrupt::was_pressed() {
+            return Ok(interrupt::STATUS);
+        }
         if let Some(failure) = &outcome.error {
             if failure.kind != FailureKind::Exit && !is_one {
                 let (number, file) = (outcome.execution_count, file.display());

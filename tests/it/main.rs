@@ -27,6 +27,7 @@ mod cli;
 mod host;
 mod host_package;
 mod memory;
+mod neighbours;
 mod output;
 mod peers;
 mod properties;

@@ -144,7 +144,7 @@ impl Engine for Session {
         })
     }
 
-    fn bind(&mut self, name: &str, value: &Json) -> Result<(), EngineError> {
+    fn bind(&mut self, name: &str, value: &Json, _epoch: u64) -> Result<(), EngineError> {
         self.cells.bind(
             &mut Entered {
                 context: &mut self.context,

@@ -130,7 +130,7 @@ impl Engine for Session {
         context.with(|context| cells.inspect(&mut Entered::new(context, shared.clone())))
     }
 
-    fn bind(&mut self, name: &str, value: &Json) -> Result<(), EngineError> {
+    fn bind(&mut self, name: &str, value: &Json, _epoch: u64) -> Result<(), EngineError> {
         let Self {
             cells,
             shared,

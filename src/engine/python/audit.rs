@@ -21,6 +21,9 @@ static TOUCHED: AtomicBool = AtomicBool::new(false);
 /// The running cell started a process.
 static SPAWNED: AtomicBool = AtomicBool::new(false);
 
+/// The running cell set a trace or profile function.
+static TRACED: AtomicBool = AtomicBool::new(false);
+
 /// What was there before the running cell first touched it. Locked by whoever touches and by the engine after the cell,
 /// for as long as it takes to read the folder or the environment.
 static BEFORE: Mutex<Before> = Mutex::new(Before {
@@ -57,6 +60,11 @@ pub(super) fn take_spawned() -> bool {
     SPAWNED.swap(false, Ordering::Relaxed)
 }
 
+/// Whether the cell that has just ended set a trace or profile function.
+pub(super) fn take_traced() -> bool {
+    TRACED.swap(false, Ordering::Relaxed)
+}
+
 /// What the cell that has just ended touched, if anything; nothing is recorded afterwards.
 pub(super) fn take_touched() -> Option<Before> {
     if !TOUCHED.swap(false, Ordering::Relaxed) {
@@ -91,6 +99,15 @@ pub(super) fn go_back(folder: &OwnedFd) -> std::io::Result<()> {
     }
 }
 
+/// The environment is about to change.
+pub(super) fn note_environment() {
+    let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+    before
+        .environment
+        .get_or_insert_with(|| std::env::vars_os().collect());
+    TOUCHED.store(true, Ordering::Relaxed);
+}
+
 extern "C" fn hear(
     event: *const c_char,
     _arguments: *mut ffi::PyObject,
@@ -98,7 +115,9 @@ extern "C" fn hear(
 ) -> c_int {
     // SAFETY: CPython passes the event's name as a C string.
     let event = unsafe { CStr::from_ptr(event) }.to_bytes();
-    let may_matter = event.starts_with(b"os.") || event.starts_with(b"subprocess.");
+    let may_matter = event.starts_with(b"os.")
+        || event.starts_with(b"sys.set")
+        || event.starts_with(b"subprocess.");
     if !may_matter || is_forked_child() {
         return 0;
     }
@@ -107,6 +126,7 @@ extern "C" fn hear(
             children::note_thread();
             SPAWNED.store(true, Ordering::Relaxed);
         }
+        b"sys.settrace" | b"sys.setprofile" => TRACED.store(true, Ordering::Relaxed),
         b"os.chdir" => {
             let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
             if before.folder.is_none() {
@@ -114,13 +134,7 @@ extern "C" fn hear(
             }
             TOUCHED.store(true, Ordering::Relaxed);
         }
-        b"os.putenv" | b"os.unsetenv" => {
-            let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-            before
-                .environment
-                .get_or_insert_with(|| std::env::vars_os().collect());
-            TOUCHED.store(true, Ordering::Relaxed);
-        }
+        b"os.putenv" | b"os.unsetenv" => note_environment(),
         _ => {}
     }
     0

@@ -2,11 +2,13 @@
 
 import builtins
 import gc
+import keyword
 import linecache
 import os
 import sys
 import threading
 import traceback
+import unicodedata
 import warnings
 
 LISTS = ("path", "meta_path", "path_hooks", "argv")
@@ -113,11 +115,8 @@ class Baseline:
                 del sys.modules[name]
 
 
-def set_variables(environ, changes):
-    """Sets and removes environment variables, in `os.environ` and for C code alike."""
-    for name, value in changes:
-        if value is None:
-            environ.pop(name, None)
-            os.unsetenv(name)
-        else:
-            environ[name] = value
+def variable_name(name):
+    """Returns the name as Python reads it, or nothing where it cannot be a variable's."""
+    name = unicodedata.normalize("NFKC", name)
+    is_own = name.startswith("__") and name.endswith("__")
+    return name if name.isidentifier() and not keyword.iskeyword(name) and not is_own else ""

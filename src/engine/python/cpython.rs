@@ -111,6 +111,12 @@ pub(super) fn set_trace(_py: Python<'_>, hook: ffi::Py_tracefunc) {
     unsafe { ffi::PyEval_SetTrace(Some(hook), std::ptr::null_mut()) };
 }
 
+/// Takes any profile function off this thread.
+pub(super) fn clear_profile(_py: Python<'_>) {
+    // SAFETY: the lock is held.
+    unsafe { ffi::PyEval_SetProfile(None, std::ptr::null_mut()) };
+}
+
 /// Takes any trace function off this thread.
 pub(super) fn clear_trace(_py: Python<'_>) {
     // SAFETY: the lock is held.

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyModule};
 use serde_json::Value;
 
+use super::streams::InputRequested;
 use super::values::{self, Refusal};
 use super::{cpython, failure, helper, interrupt};
 use crate::engine::Integers;
@@ -97,7 +98,12 @@ fn plain(value: &Bound<'_, PyAny>) -> PyResult<String> {
             text.to_string_lossy().into_owned(),
             TEXT_BYTES,
         )),
-        Err(error) if interrupt::is_interrupt(value.py(), &error) => Err(error),
+        Err(error)
+            if interrupt::is_interrupt(value.py(), &error)
+                || error.is_instance_of::<InputRequested>(value.py()) =>
+        {
+            Err(error)
+        }
         Err(error) => {
             let raised = cpython::type_name(error.value(value.py()).as_any());
             Ok(format!(

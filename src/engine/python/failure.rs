@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString};
 
 use super::streams::InputRequested;
-use super::{cpython, helper};
+use super::{cpython, helper, memory};
 use crate::outcome::{Failure, FailureKind};
 
 /// Longest message, in bytes. A longer one is cut in the middle.
@@ -89,6 +89,10 @@ impl Reporter {
         if failure.kind == FailureKind::Memory && failure.message.is_empty() {
             failure.message = "the interpreter's memory budget is used up".to_owned();
         }
+        if failure.kind == FailureKind::Syntax && failure.message.is_empty() {
+            // CPython's parser says so by a bare `MemoryError` when it is out of its own stack.
+            failure.message = "the source is nested too deeply for CPython's parser".to_owned();
+        }
         if failure.kind == FailureKind::Exit {
             failure.message = exit_status(py, error).unwrap_or(failure.message);
         }
@@ -135,7 +139,8 @@ fn attach_traceback(py: Python<'_>, error: &PyErr) {
 }
 
 fn kind(py: Python<'_>, error: &PyErr, origin: &Origin<'_>) -> FailureKind {
-    if origin.from_compiler {
+    if origin.from_compiler && !(error.is_instance_of::<PyMemoryError>(py) && memory::has_refused())
+    {
         FailureKind::Syntax
     } else if error.is_instance_of::<PySystemExit>(py) {
         FailureKind::Exit

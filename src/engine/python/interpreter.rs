@@ -3,19 +3,19 @@
 //! It is never finalised: extension modules load but once in a process, and nothing of it needs saving. The thread that
 //! starts it is Python's main thread, the only one in which CPython runs signal handlers.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyModule, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyModule, PyString};
 
 use super::compile::Compiler;
 use super::display::Displayer;
 use super::failure::{Environment, Reporter};
 use super::locate::{Located, locate};
 use super::streams::Streams;
-use super::surroundings::Change;
 use super::tasks::Tasks;
 use super::{audit, children, cpython, guard, helper, interrupt, memory, version};
 use crate::engine::EngineError;
@@ -36,7 +36,11 @@ pub(super) struct Interpreter {
     modules: Py<PyDict>,
     linecache: Py<PyDict>,
     baseline: Py<PyAny>,
-    set_variables: Py<PyAny>,
+    variable_name: Py<PyAny>,
+    /// `os`'s own dict, `os.environ`, and the dict behind it.
+    os: Py<PyDict>,
+    environ: Py<PyAny>,
+    environ_entries: Py<PyDict>,
 }
 
 impl Interpreter {
@@ -91,6 +95,8 @@ impl Interpreter {
             .cast_into::<PyDict>()?
             .unbind();
         let executable = located.executable.to_string_lossy().into_owned();
+        let os = py.import("os")?;
+        let environ = os.getattr("environ")?;
         Ok(Self {
             located,
             compiler,
@@ -104,7 +110,10 @@ impl Interpreter {
             modules: sys.getattr("modules")?.cast_into::<PyDict>()?.unbind(),
             linecache,
             baseline: baseline.getattr("Baseline")?.call0()?.unbind(),
-            set_variables: baseline.getattr("set_variables")?.unbind(),
+            variable_name: baseline.getattr("variable_name")?.unbind(),
+            os: os.dict().unbind(),
+            environ_entries: environ.getattr("_data")?.cast_into::<PyDict>()?.unbind(),
+            environ: environ.unbind(),
         })
     }
 
@@ -186,17 +195,80 @@ impl Interpreter {
             .map(drop)
     }
 
+    /// Sets and removes environment variables, in `os.environ` and for C code alike, without any code that a program can
+    /// have changed; and undoes a rebinding of `os.environ` itself.
     pub(super) fn set_variables<'a>(
         &self,
         py: Python<'_>,
         changes: impl IntoIterator<Item = Change<'a>>,
     ) -> PyResult<()> {
-        let environ = self.baseline.bind(py).getattr("environ")?;
-        let changes: Vec<Change<'a>> = changes.into_iter().collect();
-        self.set_variables
+        let entries = self.environ_entries.bind(py);
+        for (name, value) in changes {
+            let key = PyBytes::new(py, name.as_bytes());
+            match value {
+                Some(value) => {
+                    // SAFETY: other threads of the host may read the environment meanwhile, which glibc makes safe for all
+                    // but pointers that they keep; the program in this session has changed it just so.
+                    unsafe { std::env::set_var(name, value) };
+                    entries.set_item(key, PyBytes::new(py, value.as_bytes()))?;
+                }
+                None => {
+                    // SAFETY: as above.
+                    unsafe { std::env::remove_var(name) };
+                    if entries.contains(&key)? {
+                        entries.del_item(key)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `os.environ` is the process's own, whatever a cell bound there.
+    pub(super) fn put_environ_back(&self, py: Python<'_>) -> PyResult<()> {
+        self.os
             .bind(py)
-            .call1((environ, changes))
-            .map(drop)
+            .set_item(pyo3::intern!(py, "environ"), &self.environ)
+    }
+
+    /// A package whose import was interrupted is taken off the list of modules by CPython, the parts of it that were
+    /// imported are not, and would keep it from being imported well. Extension modules stay: they load but once.
+    pub(super) fn drop_half_imported(&self, py: Python<'_>) {
+        let modules = self.modules.bind(py);
+        let is_orphan = |name: &Bound<'_, PyAny>, module: &Bound<'_, PyAny>| -> PyResult<bool> {
+            let name = name.extract::<String>()?;
+            let Some((package, _)) = name.split_once('.') else {
+                return Ok(false);
+            };
+            if modules.contains(package)? {
+                return Ok(false);
+            }
+            let file = module
+                .getattr("__file__")
+                .and_then(|file| file.extract::<String>());
+            Ok(file.is_ok_and(|file| file.ends_with(".py")))
+        };
+        let orphans: Vec<_> = modules
+            .iter()
+            .filter(|(name, module)| is_orphan(name, module).unwrap_or(false))
+            .map(|(name, _)| name)
+            .collect();
+        for name in orphans {
+            let _ = modules.del_item(name);
+        }
+    }
+
+    /// `name` as Python reads it, when a program could have bound it: an identifier in its normal form, no keyword, and
+    /// none of the names that the interpreter keeps for itself.
+    pub(super) fn variable_name(&self, py: Python<'_>, name: &str) -> Option<String> {
+        let name: String = self
+            .variable_name
+            .bind(py)
+            .call1((name,))
+            .ok()?
+            .extract()
+            .ok()?;
+        (!name.is_empty()).then_some(name)
     }
 
     /// What failures say about where cells run.
@@ -208,6 +280,9 @@ impl Interpreter {
         }
     }
 }
+
+/// A change of the environment: a name, and what it should be.
+pub(super) type Change<'a> = (&'a OsStr, Option<&'a OsStr>);
 
 fn problem(problem: impl std::fmt::Display) -> EngineError {
     EngineError(problem.to_string())

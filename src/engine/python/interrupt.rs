@@ -125,6 +125,14 @@ pub(super) fn begin(epoch: u64) {
     RUNNING.store(epoch, Ordering::SeqCst);
 }
 
+/// Does something of the runtime's own in the middle of a cell: the interrupt waits for it.
+pub(super) fn undisturbed<T>(epoch: u64, action: impl FnOnce() -> T) -> T {
+    RUNNING.store(0, Ordering::SeqCst);
+    let result = action();
+    RUNNING.store(epoch, Ordering::SeqCst);
+    result
+}
+
 /// The code of the cell has ended, and with it what may be interrupted. Returns whether it was.
 pub(super) fn end(py: Python<'_>, epoch: u64) -> bool {
     RUNNING.store(0, Ordering::SeqCst);

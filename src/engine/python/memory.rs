@@ -9,7 +9,7 @@
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use pyo3::ffi;
 
@@ -19,8 +19,11 @@ static USED: AtomicI64 = AtomicI64::new(0);
 /// Bytes that CPython may hold now.
 static LIMIT: AtomicI64 = AtomicI64::new(i64::MAX);
 
+/// Whether a request was refused since the budget was armed.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
 /// What a session's cells may use beyond its budget, one after another, so that a cell that frees memory can always be
-/// compiled and run.
+/// compiled and run, also where another session has used the budget up.
 const RESERVE: i64 = 64 << 20;
 
 /// What one cell may use of the reserve.
@@ -51,22 +54,40 @@ pub(super) fn install() {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     limit: i64,
+    /// What the session's cells have used of its reserve.
+    borrowed: i64,
 }
 
 impl Budget {
     /// `baseline` is what the interpreter held when it was ready.
     pub(super) fn new(baseline: i64, memory_mb: u64) -> Self {
-        Self {
-            limit: baseline.saturating_add(i64::try_from(memory_mb << 20).unwrap_or(i64::MAX)),
-        }
+        let limit = baseline.saturating_add(i64::try_from(memory_mb << 20).unwrap_or(i64::MAX));
+        Self { limit, borrowed: 0 }
     }
 
-    /// Holds the interpreter to this budget from now on, with the cell's part of the reserve.
-    pub(super) fn arm(self) {
-        let with_reserve =
-            (USED.load(Ordering::Relaxed) + CELL_RESERVE).min(self.limit.saturating_add(RESERVE));
-        LIMIT.store(self.limit.max(with_reserve), Ordering::Relaxed);
+    /// Holds the interpreter to this budget from now on, with the cell's part of the reserve. Returns what it holds.
+    pub(super) fn arm(self) -> i64 {
+        let held = used();
+        let reserve = (RESERVE - self.borrowed).clamp(0, CELL_RESERVE);
+        REFUSED.store(false, Ordering::Relaxed);
+        LIMIT.store(
+            self.limit.max(held.saturating_add(reserve)),
+            Ordering::Relaxed,
+        );
+        held
     }
+
+    /// The cell has ended that began when the interpreter held `before`: the budget is lifted.
+    pub(super) fn settle(&mut self, before: i64) {
+        disarm();
+        let beyond = |held: i64| (held - self.limit).max(0);
+        self.borrowed = (self.borrowed + beyond(used()) - beyond(before)).max(0);
+    }
+}
+
+/// Whether the budget has refused a request of the running cell.
+pub(super) fn has_refused() -> bool {
+    REFUSED.load(Ordering::Relaxed)
 }
 
 /// Lifts the budget: what the runtime itself does after a cell must not fail for want of memory.
@@ -105,6 +126,7 @@ pub(super) fn self_test(_py: pyo3::Python<'_>) -> Result<(), String> {
 fn take(bytes: usize) -> bool {
     let bytes = bytes as i64;
     if USED.load(Ordering::Relaxed).saturating_add(bytes) > LIMIT.load(Ordering::Relaxed) {
+        REFUSED.store(true, Ordering::Relaxed);
         return false;
     }
     USED.fetch_add(bytes, Ordering::Relaxed);

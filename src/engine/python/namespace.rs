@@ -100,7 +100,7 @@ impl PythonSession {
             self.leave(py);
             return completion;
         }
-        self.budget.arm();
+        let held = self.budget.arm();
         interrupt::begin(task.epoch);
         let mut completion = self.perform(py, task);
         if interrupt::was_heard(task.epoch) {
@@ -108,7 +108,7 @@ impl PythonSession {
             interrupt::collect_what_resisted(py);
         }
         completion.interrupted = interrupt::end(py, task.epoch);
-        memory::disarm();
+        self.budget.settle(held);
         if audit::is_forked_child() {
             end_forked_child(&completion);
         }
@@ -122,6 +122,7 @@ impl PythonSession {
             }
             children::kill_those_of_the_cell();
             children::forget();
+            self.interpreter.drop_half_imported(py);
             self.repair_loop(py);
         }
         self.leave(py);
@@ -148,6 +149,12 @@ impl PythonSession {
     fn leave(&mut self, py: Python<'_>) {
         if audit::take_spawned() {
             children::note_those_that_stay();
+        }
+        if audit::take_traced() {
+            // They are the thread's, and would see the cells of other sessions.
+            cpython::clear_trace(py);
+            cpython::clear_profile(py);
+            audit::take_traced();
         }
         guard::put_back(py);
         if let Err(error) = self.surroundings.leave(py, &self.interpreter.clone()) {
@@ -296,11 +303,12 @@ impl PythonSession {
         compiled: &Compiled,
     ) -> PyResult<Bound<'py, PyAny>> {
         let interpreter = self.interpreter.clone();
-        let tasks = interpreter.tasks(py)?;
+        // Importing asyncio is the runtime's business: half done, it would stay broken for the whole process.
+        let tasks = interrupt::undisturbed(epoch, || interpreter.tasks(py))?;
         let event_loop = match &self.event_loop {
             Some(event_loop) => event_loop.clone_ref(py),
             None => {
-                let event_loop = tasks.new_loop(py)?;
+                let event_loop = interrupt::undisturbed(epoch, || tasks.new_loop(py))?;
                 self.event_loop.insert(event_loop).clone_ref(py)
             }
         };
@@ -437,28 +445,25 @@ impl Engine for PythonSession {
         Python::attach(|py| inspect::variables(self.globals.bind(py)))
     }
 
-    fn bind(&mut self, name: &str, value: &Json) -> Result<(), EngineError> {
+    fn bind(&mut self, name: &str, value: &Json, epoch: u64) -> Result<(), EngineError> {
         Python::attach(|py| {
-            let is_name = PyString::new(py, name)
-                .call_method0("isidentifier")
-                .and_then(|answer| answer.is_truthy())
-                .unwrap_or(false);
-            let is_keyword = py
-                .import("keyword")
-                .and_then(|keyword| keyword.call_method1("iskeyword", (name,))?.is_truthy())
-                .unwrap_or(false);
-            if !is_name || is_keyword {
+            let Some(name) = self.interpreter.variable_name(py, name) else {
                 return Err(EngineError(format!(
                     "`{name}` cannot be a variable's name in Python"
                 )));
-            }
+            };
             let value = values::from_json(py, value.as_str()).map_err(|error| {
                 EngineError(format!(
                     "the value for `{name}` cannot be taken over: {}",
                     error.value(py)
                 ))
             })?;
-            self.globals.bind(py).set_item(name, value).map_err(refused)
+            streams::begin(&self.opening.sink, 0);
+            interrupt::begin(epoch);
+            let result = self.globals.bind(py).set_item(name, value);
+            interrupt::end(py, epoch);
+            self.leave(py);
+            result.map_err(refused)
         })
     }
 

@@ -4,7 +4,7 @@
 //! host's are there. A session that changed nothing costs nothing: the audit hook tells.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ impl Surroundings {
             }
         }
         if !self.variables.is_empty() {
-            // What was there before must be noted before it is changed: setting a variable does so, by its audit event.
+            audit::note_environment();
             interpreter.set_variables(
                 py,
                 self.variables
@@ -70,6 +70,7 @@ impl Surroundings {
 
     /// A cell has ended: keeps what it changed for the session's next cell, and gives the host back its own.
     pub(super) fn leave(&mut self, py: Python<'_>, interpreter: &Interpreter) -> PyResult<()> {
+        interpreter.put_environ_back(py)?;
         let touched = audit::take_touched();
         let host_folder = self.host_folder.take();
         let Before {
@@ -104,12 +105,6 @@ impl Surroundings {
         let changes = undo
             .iter()
             .map(|(name, value)| (name.as_os_str(), value.as_deref()));
-        let result = interpreter.set_variables(py, changes);
-        // Undoing is a change like any other to the audit hook.
-        audit::take_touched();
-        result
+        interpreter.set_variables(py, changes)
     }
 }
-
-/// A change of the environment: a name, and what it should be.
-pub(super) type Change<'a> = (&'a OsStr, Option<&'a OsStr>);

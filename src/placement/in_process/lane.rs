@@ -250,11 +250,12 @@ fn serve(mut language: Box<dyn Language>, slot: &Slot, jobs: &Receiver<Job>) {
                 name,
                 value,
                 reply,
-            } => {
-                let _ = reply.send(asked(slot, residents.get_mut(&session), |engine| {
-                    engine.bind(&name, &value)
-                }));
-            }
+            } => match residents.get_mut(&session) {
+                Some(resident) => keep_house(slot, Some(reply), |epoch| {
+                    resident.engine.bind(&name, &value, epoch)
+                }),
+                None => drop(reply.send(Err(RuntimeError::Closed))),
+            },
             Job::Close { session, reply } => match residents.remove(&session) {
                 Some(resident) => keep_house(slot, reply, |epoch| {
                     resident.engine.close(epoch);
