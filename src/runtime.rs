@@ -120,6 +120,19 @@ pub enum JavaScriptEngine {
     QuickJs,
 }
 
+impl JavaScriptEngine {
+    /// Every engine this version knows, whether it was built in or not; the default first.
+    pub const ALL: &'static [Self] = &[Self::Boa, Self::QuickJs];
+
+    /// The engine as the wire names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Boa => "boa",
+            Self::QuickJs => "quickjs",
+        }
+    }
+}
+
 /// What a session is opened with.
 ///
 /// # Examples
@@ -159,6 +172,50 @@ impl SessionBuilder {
             env: BTreeMap::new(),
             integers: Integers::default(),
             javascript_engine: None,
+        }
+    }
+
+    /// A builder for each language on each of its engines, whether it was built in or not; a language's default engine
+    /// comes first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use warmcell::SessionBuilder;
+    ///
+    /// for builder in SessionBuilder::all() {
+    ///     let name = (builder.language().as_str(), builder.engine());
+    ///     match builder.facts() {
+    ///         Ok(facts) => println!("{name:?}: version {}", facts.version),
+    ///         Err(problem) => println!("{name:?}: {problem}"),
+    ///     }
+    /// }
+    /// ```
+    pub fn all() -> impl Iterator<Item = Self> {
+        Language::ALL.iter().flat_map(|language| {
+            let builder = Self::new(*language);
+            match language {
+                Language::Python => vec![builder],
+                Language::JavaScript | Language::TypeScript => JavaScriptEngine::ALL
+                    .iter()
+                    .map(|engine| builder.clone().javascript_engine(*engine))
+                    .collect(),
+            }
+        })
+    }
+
+    /// The language of the session's cells.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
+    /// The engine that the session runs on, as the wire names it.
+    pub fn engine(&self) -> &'static str {
+        match self.language {
+            Language::Python => self.language.as_str(),
+            Language::JavaScript | Language::TypeScript => {
+                self.javascript_engine.unwrap_or_default().as_str()
+            }
         }
     }
 
