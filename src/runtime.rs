@@ -234,25 +234,29 @@ impl SessionBuilder {
     /// The interpreter or venv that Python sessions see.
     ///
     /// Default: an active `VIRTUAL_ENV`, then `.venv` or `venv` in the working directory or the nearest parent, then the
-    /// python that warmcell was built with. A process has one interpreter: its first Python session chooses.
+    /// python that warmcell was built with. A process has one interpreter: its first Python session chooses. Sessions of
+    /// other languages with one are refused.
     pub fn python(mut self, interpreter_or_venv: impl Into<PathBuf>) -> Self {
         self.python = Some(interpreter_or_venv.into());
         self
     }
 
     /// The folder in which the session's cells start. Default: the host's.
+    ///
+    /// It is all that `import` reaches in JavaScript and TypeScript; without one they import nothing.
     pub fn cwd(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cwd = Some(folder.into());
         self
     }
 
-    /// An environment variable that the session's cells see besides the host's.
+    /// An environment variable that the session's cells see besides the host's. JavaScript has no environment: sessions
+    /// with variables are refused.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), value.into());
         self
     }
 
-    /// The engine of a JavaScript or TypeScript session. Default: boa.
+    /// The engine of a JavaScript or TypeScript session; a Python session with one is refused. Default: boa.
     pub fn javascript_engine(mut self, engine: JavaScriptEngine) -> Self {
         self.javascript_engine = Some(engine);
         self
