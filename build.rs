@@ -12,13 +12,61 @@
 //! ```
 //!
 //! What was found is baked into the crate too; `engine::python::version` compares it with what a process really loaded.
-//! Without the feature `python` nothing here runs and no Python is needed. When there is no interpreter at all, the build
+//! So is the version of boa, which does not tell its own.
+//! Without the feature `python` none of it runs and no Python is needed. When there is no interpreter at all, the build
 //! script of pyo3-ffi fails first, by Cargo's order, and its own message stands.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     #[cfg(feature = "python")]
     python::link();
+    #[cfg(feature = "javascript")]
+    boa::bake_version();
+}
+
+#[cfg(feature = "javascript")]
+mod boa {
+    use std::path::Path;
+    use std::{env, fs};
+
+    /// Bakes the version of boa. Cargo tells a crate nothing of its dependencies: the lock file does where it is this
+    /// folder's build, and in a host's build our own manifest says at least which versions it may be.
+    pub(super) fn bake_version() {
+        let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+        let built_in = env::var("OUT_DIR").unwrap_or_default();
+        let is_own_build = Path::new(&built_in).starts_with(&folder);
+        let version = is_own_build
+            .then(|| {
+                quoted_after(
+                    &folder,
+                    "Cargo.lock",
+                    &["name = \"boa_engine\"\nversion = "],
+                )
+            })
+            .flatten()
+            .or_else(|| {
+                // As we write it, and as Cargo does when it publishes.
+                let places = [
+                    "\nboa_engine = { version = ",
+                    "[dependencies.boa_engine]\nversion = ",
+                ];
+                quoted_after(&folder, "Cargo.toml", &places)
+            })
+            .unwrap_or_else(|| "unknown".to_owned());
+        println!("cargo::rustc-env=WARMCELL_BOA_VERSION={version}");
+        println!("cargo::rerun-if-changed=Cargo.toml");
+        if is_own_build {
+            println!("cargo::rerun-if-changed=Cargo.lock");
+        }
+    }
+
+    /// The string that follows one of `places` in a file, without its quotes.
+    fn quoted_after(folder: &str, file: &str, places: &[&str]) -> Option<String> {
+        let text = fs::read_to_string(Path::new(folder).join(file)).ok()?;
+        let text = text.replace("\r\n", "\n");
+        let (_, rest) = places.iter().find_map(|place| text.split_once(place))?;
+        Some(rest.strip_prefix('"')?.split_once('"')?.0.to_owned())
+    }
 }
 
 #[cfg(feature = "python")]

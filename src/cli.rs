@@ -20,7 +20,7 @@ use clap::{Parser, Subcommand};
 
 use self::console::Console;
 
-/// Code cells that stay warm: persistent Python sessions for agents.
+/// Code cells that stay warm: persistent Python and JavaScript sessions for agents.
 #[derive(Debug, Parser)]
 #[command(name = "warmcell", version, propagate_version = true)]
 struct Arguments {

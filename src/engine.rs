@@ -120,6 +120,10 @@ pub(crate) fn facts(builder: &SessionBuilder) -> Result<EngineFacts, RuntimeErro
 }
 
 /// What a session's engine is made with.
+#[cfg_attr(
+    not(feature = "python"),
+    expect(dead_code, reason = "some of it is for Python alone")
+)]
 #[derive(Clone)]
 pub(crate) struct Opening {
     pub(crate) limits: Limits,

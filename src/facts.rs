@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::Limits;
 use crate::runtime::Language;
 
 /// What an engine is, and what it found on this machine.
@@ -51,4 +52,34 @@ pub struct ArmedLimit {
     pub armed: bool,
     /// What enforces it, or why nothing does.
     pub how: String,
+}
+
+/// The deadline that limits set, in words.
+pub(crate) fn timeout_text(limits: &Limits) -> String {
+    match limits.timeout {
+        Some(timeout) => format!("{} ms", timeout.as_millis()),
+        None => "none unless a cell has one".to_owned(),
+    }
+}
+
+/// The limits that are held outside the engine: `outputBytes`, `valueBytes`, `cpuMs`.
+pub(crate) fn limits_of_every_engine(limits: &Limits) -> [ArmedLimit; 3] {
+    let limit = |limit: &str, armed, how| ArmedLimit {
+        limit: limit.to_owned(),
+        armed,
+        how,
+    };
+    [
+        limit(
+            "outputBytes",
+            true,
+            format!("{} bytes a stream, its head and tail", limits.output_bytes),
+        ),
+        limit(
+            "valueBytes",
+            true,
+            format!("{} bytes of JSON", limits.value_bytes),
+        ),
+        limit("cpuMs", false, "needs a process of its own".to_owned()),
+    ]
 }

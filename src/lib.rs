@@ -1,8 +1,9 @@
-//! Code cells that stay warm: persistent Python sessions inside a Rust host, for agents.
+//! Code cells that stay warm: persistent Python, JavaScript and TypeScript sessions inside a Rust host, for agents.
 //!
 //! A host hands over a piece of code that a model wrote (a *cell*) and gets an [`Outcome`] it can act on: value, output,
 //! error, and the truth about the session's state. Between cells the [`Session`] keeps its variables, imports, functions,
-//! classes and tasks.
+//! classes and tasks. Python runs on CPython with the packages of a virtual environment, JavaScript and TypeScript on boa or
+//! on QuickJS.
 //!
 //! ```
 //! # #[cfg(feature = "python")] {
@@ -16,15 +17,35 @@
 //! # Ok::<(), warmcell::RuntimeError>(())
 //! ```
 //!
+//! ```
+//! # #[cfg(feature = "javascript")] {
+//! use warmcell::{Language, Session};
+//!
+//! let session = Session::builder(Language::TypeScript).open_blocking()?;
+//! session.run("const rows: number[] = [3, 1, 2];".into())?.wait();
+//! let outcome = session.run("return rows.toSorted()".into())?.wait();
+//! assert_eq!(outcome.value.unwrap().as_str(), "[1,2,3]");
+//! # }
+//! # Ok::<(), warmcell::RuntimeError>(())
+//! ```
+//!
 //! # The map
 //!
 //! - [`Session`], made by [`SessionBuilder`], runs a [`Cell`] as an [`Execution`] and hands back an [`Outcome`].
 //! - [`CodeRuntime`] is the contract in two verbs, for hosts that want no more.
 //! - [`Limits`] are a session's budgets; [`Placement`] says where its engine runs.
+//! - [`Language`] and [`JavaScriptEngine`] say what its cells are written in and run on.
 //! - [`EngineFacts`] says what a session would run on, before one is opened.
 //! - [`Event`] and [`Events`] are a cell's output while it runs.
 //!
 //! Futures need no runtime: they work on any executor, and [`Execution::wait`] needs none at all.
+//!
+//! # Features
+//!
+//! `python`, `javascript` (JavaScript and TypeScript on boa), `quickjs` (the same on QuickJS) and `cli` (the binary), all on by
+//! default. A host that runs boa with a memory limit of its own makes `CountingAllocator` its global allocator.
+//!
+//! # Trust
 //!
 //! In process, code is trusted code: it can do whatever the host can. An engine that crashes takes the process with it.
 
@@ -63,6 +84,6 @@ pub use runtime::{CodeRuntime, JavaScriptEngine, Language, RuntimeError, Session
 pub use session::{Canceller, Execution, Session};
 
 /// The README's Rust, compiled and run.
-#[cfg(all(doctest, feature = "python"))]
+#[cfg(all(doctest, feature = "python", feature = "quickjs"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -9,7 +9,7 @@ mod serve;
 use std::io::{self, Write};
 
 /// The memory limit of boa's sessions needs it.
-#[cfg(any(feature = "javascript", feature = "quickjs"))]
+#[cfg(feature = "javascript")]
 #[global_allocator]
 static ALLOCATOR: warmcell::CountingAllocator = warmcell::CountingAllocator;
 

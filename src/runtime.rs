@@ -120,6 +120,19 @@ pub enum JavaScriptEngine {
     QuickJs,
 }
 
+impl JavaScriptEngine {
+    /// Every engine this version knows, whether it was built in or not; the default first.
+    pub const ALL: &'static [Self] = &[Self::Boa, Self::QuickJs];
+
+    /// The engine as the wire names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Boa => "boa",
+            Self::QuickJs => "quickjs",
+        }
+    }
+}
+
 /// What a session is opened with.
 ///
 /// # Examples
@@ -164,6 +177,50 @@ impl SessionBuilder {
         }
     }
 
+    /// A builder for each language on each of its engines, whether it was built in or not; a language's default engine
+    /// comes first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use warmcell::SessionBuilder;
+    ///
+    /// for builder in SessionBuilder::all() {
+    ///     let name = (builder.language().as_str(), builder.engine());
+    ///     match builder.facts() {
+    ///         Ok(facts) => println!("{name:?}: version {}", facts.version),
+    ///         Err(problem) => println!("{name:?}: {problem}"),
+    ///     }
+    /// }
+    /// ```
+    pub fn all() -> impl Iterator<Item = Self> {
+        Language::ALL.iter().flat_map(|language| {
+            let builder = Self::new(*language);
+            match language {
+                Language::Python => vec![builder],
+                Language::JavaScript | Language::TypeScript => JavaScriptEngine::ALL
+                    .iter()
+                    .map(|engine| builder.clone().javascript_engine(*engine))
+                    .collect(),
+            }
+        })
+    }
+
+    /// The language of the session's cells.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
+    /// The engine that the session runs on, as the wire names it.
+    pub fn engine(&self) -> &'static str {
+        match self.language {
+            Language::Python => self.language.as_str(),
+            Language::JavaScript | Language::TypeScript => {
+                self.javascript_engine.unwrap_or_default().as_str()
+            }
+        }
+    }
+
     /// Where the session's engine runs. Default: in this process.
     pub fn placement(mut self, placement: Placement) -> Self {
         self.placement = placement;
@@ -179,25 +236,29 @@ impl SessionBuilder {
     /// The interpreter or venv that Python sessions see.
     ///
     /// Default: an active `VIRTUAL_ENV`, then `.venv` or `venv` in the working directory or the nearest parent, then the
-    /// python that warmcell was built with. A process has one interpreter: its first Python session chooses.
+    /// python that warmcell was built with. A process has one interpreter: its first Python session chooses. Sessions of
+    /// other languages with one are refused.
     pub fn python(mut self, interpreter_or_venv: impl Into<PathBuf>) -> Self {
         self.python = Some(interpreter_or_venv.into());
         self
     }
 
     /// The folder in which the session's cells start. Default: the host's.
+    ///
+    /// It is all that `import` reaches in JavaScript and TypeScript; without one they import nothing.
     pub fn cwd(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cwd = Some(folder.into());
         self
     }
 
-    /// An environment variable that the session's cells see besides the host's.
+    /// An environment variable that the session's cells see besides the host's. JavaScript has no environment: sessions
+    /// with variables are refused.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), value.into());
         self
     }
 
-    /// The engine of a JavaScript or TypeScript session. Default: boa.
+    /// The engine of a JavaScript or TypeScript session; a Python session with one is refused. Default: boa.
     pub fn javascript_engine(mut self, engine: JavaScriptEngine) -> Self {
         self.javascript_engine = Some(engine);
         self

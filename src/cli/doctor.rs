@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use serde::Serialize;
-use warmcell::{EngineFacts, Language, Session};
+use warmcell::{EngineFacts, Language, RuntimeError, Session, SessionBuilder};
 
 use super::console::{Console, Show};
 use super::interrupt::Leave;
@@ -20,11 +20,14 @@ pub(super) struct Options {
     session: SessionOptions,
 }
 
-/// What was found out about one language.
+/// What was found out about a language on one of its engines.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Finding {
     language: Language,
+    engine: &'static str,
+    /// Whether this build has the engine. One that was left out is no failure.
+    built: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     facts: Option<EngineFacts>,
     /// How long a cell took, in milliseconds, once the engine was warm.
@@ -38,9 +41,9 @@ struct Finding {
 pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let console = Console::on_standard_streams();
     let mut runner = Runner::new(console, Show::Prints, Leave::Eventually)?;
-    let findings: Vec<Finding> = Language::ALL
-        .iter()
-        .map(|language| examine(&runner, *language, &options.session))
+    let findings: Vec<Finding> = SessionBuilder::all()
+        .filter(|builder| options.session.includes(builder))
+        .map(|builder| examine(&runner, options.session.apply(builder)))
         .collect();
     let console = &mut runner.console;
     if options.json {
@@ -55,23 +58,27 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     console.flush().context(UNWRITABLE)?;
     Ok(findings
         .iter()
-        .any(|finding| finding.problem.is_some())
+        .any(|finding| finding.built && finding.problem.is_some())
         .into())
 }
 
 /// The facts are asked for once the engine runs: only then are its limits armed.
-fn examine(runner: &Runner, language: Language, options: &SessionOptions) -> Finding {
+fn examine(runner: &Runner, builder: SessionBuilder) -> Finding {
+    let (language, engine) = (builder.language(), builder.engine());
     let tried = runner
-        .open(options, language)
+        .open(builder.clone())
         .and_then(|session| try_out(runner, &session));
-    let facts = options.builder(language).facts();
+    let facts = builder.facts();
     let (cell_ms, problem) = match (tried, &facts) {
+        (_, Err(error @ RuntimeError::NotBuilt { .. })) => (None, Some(error.to_string())),
         (Err(error), _) => (None, Some(format!("{error:#}"))),
         (Ok(_), Err(error)) => (None, Some(error.to_string())),
         (Ok(cell_ms), Ok(_)) => (Some(cell_ms), None),
     };
     Finding {
         language,
+        engine,
+        built: !matches!(facts, Err(RuntimeError::NotBuilt { .. })),
         facts: facts.ok(),
         cell_ms,
         problem,
@@ -100,10 +107,17 @@ fn try_out(runner: &Runner, session: &Session) -> anyhow::Result<f64> {
 fn report(finding: &Finding, console: &mut Console) -> std::io::Result<()> {
     let mut row = |name: &str, text: &str| console.line(&format!("  {name:<12} {text}"));
     let heading = finding.language.as_str();
+    // Python's engine bears its name.
+    let engine = Some(finding.engine).filter(|engine| *engine != heading);
+    let on_engine = |text: &str| match engine {
+        Some(engine) => format!("{engine} {text}"),
+        None => text.to_owned(),
+    };
     match &finding.facts {
-        None => row(heading, "unusable")?,
+        None if !finding.built => row(heading, &on_engine("not in this build"))?,
+        None => row(heading, &on_engine("unusable"))?,
         Some(facts) => {
-            row(heading, &facts.version)?;
+            row(heading, &on_engine(&facts.version))?;
             let mut path = |name: &str, path: &Option<std::path::PathBuf>| match path {
                 Some(path) => row(name, &shown(path)),
                 None => Ok(()),
@@ -126,8 +140,10 @@ fn report(finding: &Finding, console: &mut Console) -> std::io::Result<()> {
     for notice in finding.facts.iter().flat_map(|facts| &facts.notices) {
         console.notice(notice);
     }
-    if let Some(problem) = &finding.problem {
-        console.error(problem);
+    match &finding.problem {
+        Some(problem) if finding.built => console.error(problem),
+        Some(problem) => console.notice(problem),
+        None => {}
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! `warmcell exec`.
 
+use std::path::Path;
+
 use anyhow::Context;
 use warmcell::{FailureKind, Language, Outcome};
 
@@ -19,14 +21,16 @@ pub(super) struct Options {
     /// Print the outcome of each cell as a line of JSON, and nothing else
     #[arg(long)]
     json: bool,
-    /// The language of the code
-    #[arg(long, value_name = "LANGUAGE", value_parser = language::parse, default_value = Language::Python.as_str())]
-    language: Language,
+    /// The language of the code: `python`, `javascript` or `typescript` [default: python, or what `--engine` runs]
+    #[arg(long, value_name = "LANGUAGE", value_parser = language::parse)]
+    language: Option<Language>,
     #[command(flatten)]
     session: SessionOptions,
 }
 
 pub(super) fn main(options: Options) -> anyhow::Result<u8> {
+    let language = options.session.language_or_default(options.language);
+    options.session.check(&[language])?;
     let console = if options.json {
         // Only outcomes may stand there, whatever the cells write to descriptor 1.
         let stdout = descriptors::take_stdout().context("cannot use standard output")?;
@@ -35,7 +39,7 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
         Console::on_standard_streams()
     };
     let mut runner = Runner::new(console, Show::Displays, Leave::Eventually)?;
-    let session = runner.open(&options.session, options.language)?;
+    let session = runner.open(options.session.builder(language, Path::new(".")))?;
     for code in &options.cells {
         let outcome = if options.json {
             let outcome = runner.run_silently(&session, code)?;

@@ -1,8 +1,8 @@
-//! Which language a file or an argument is in: the one table of names and extensions.
+//! Which language a file or an argument is in, and on which engine it runs: the one table of names and extensions.
 
 use std::path::Path;
 
-use warmcell::Language;
+use warmcell::{JavaScriptEngine, Language};
 
 /// The extensions of a language's files, the usual one first.
 fn extensions(language: Language) -> &'static [&'static str] {
@@ -35,16 +35,26 @@ pub(super) fn all_extensions() -> String {
 
 /// Reads the value of `--language`.
 pub(super) fn parse(name: &str) -> Result<Language, String> {
-    Language::ALL
-        .iter()
+    named(name, Language::ALL, |language| language.as_str())
+        .map_err(|names| format!("the languages are {names}"))
+}
+
+/// Reads the value of `--engine`.
+pub(super) fn parse_engine(name: &str) -> Result<JavaScriptEngine, String> {
+    named(name, JavaScriptEngine::ALL, |engine| engine.as_str())
+        .map_err(|names| format!("the engines of JavaScript are {names}"))
+}
+
+fn named<T: Copy>(name: &str, all: &[T], as_str: fn(T) -> &'static str) -> Result<T, String> {
+    all.iter()
         .copied()
-        .find(|language| language.as_str() == name)
+        .find(|one| as_str(*one) == name)
         .ok_or_else(|| {
-            let names: Vec<String> = Language::ALL
+            let names: Vec<String> = all
                 .iter()
-                .map(|language| format!("`{}`", language.as_str()))
+                .map(|one| format!("`{}`", as_str(*one)))
                 .collect();
-            format!("the languages are {}", names.join(", "))
+            names.join(", ")
         })
 }
 
@@ -56,6 +66,9 @@ mod tests {
     fn the_extension_decides_in_any_case() {
         assert_eq!(of_file(Path::new("a/b.py")), Some(Language::Python));
         assert_eq!(of_file(Path::new("B.PY")), Some(Language::Python));
+        assert_eq!(of_file(Path::new("b.mjs")), Some(Language::JavaScript));
+        assert_eq!(of_file(Path::new("b.mts")), Some(Language::TypeScript));
+        assert_eq!(of_file(Path::new("b.d.ts")), Some(Language::TypeScript));
         assert_eq!(of_file(Path::new("py")), None);
         assert_eq!(of_file(Path::new("a.py.txt")), None);
     }

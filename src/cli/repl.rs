@@ -8,10 +8,11 @@ mod history;
 mod prompt;
 
 use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::path::Path;
 
 use anyhow::Context;
 use reedline::Signal;
-use warmcell::{CodeRuntime, FailureKind, Language, Session};
+use warmcell::{CodeRuntime, FailureKind, Language, Session, SessionBuilder};
 
 use self::complete::Gatherer;
 use super::console::{Console, Show};
@@ -25,36 +26,41 @@ const HELP: &str = "\
 :reset  a fresh session
 :quit   leave, as Ctrl-D does
 Ctrl-C stops the cell that runs and keeps the session; at the prompt it clears the line.
-An empty line ends a block. The value of a cell is shown as JSON.";
+An empty line ends a block, and whatever else waits for more. The value of a cell is shown as JSON.";
 
 /// Type cells into one session
 ///
 /// Without a terminal, cells are read from standard input; the status is then 1 when one of them failed.
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// The language of the session
-    #[arg(long, value_name = "LANGUAGE", value_parser = language::parse, default_value = Language::Python.as_str())]
-    language: Language,
+    /// The language of the session: `python`, `javascript` or `typescript` [default: python, or what `--engine` runs]
+    #[arg(long, value_name = "LANGUAGE", value_parser = language::parse)]
+    language: Option<Language>,
     #[command(flatten)]
     session: SessionOptions,
 }
 
 pub(super) fn main(options: Options) -> anyhow::Result<u8> {
+    let language = options.session.language_or_default(options.language);
+    options.session.check(&[language])?;
+    let builder = options.session.builder(language, Path::new("."));
     let console = Console::on_standard_streams();
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
         let runner = Runner::new(console, Show::Displays, Leave::Never)?;
-        Repl::open(runner, &options)?.talk()
+        Repl::open(runner, builder)?.talk()
     } else {
         // A child of a cell must not eat the cells that are still to come.
         let input = descriptors::take_stdin().context("cannot use standard input")?;
         let runner = Runner::new(console, Show::Displays, Leave::Eventually)?;
-        Repl::open(runner, &options)?.read(BufReader::new(input))
+        Repl::open(runner, builder)?.read(BufReader::new(input))
     }
 }
 
 struct Repl {
     runner: Runner,
     session: Session,
+    /// What the session was opened with.
+    builder: SessionBuilder,
     /// A person reads along.
     is_person: bool,
     has_failed: bool,
@@ -67,11 +73,12 @@ enum Next {
 }
 
 impl Repl {
-    fn open(runner: Runner, options: &Options) -> anyhow::Result<Self> {
-        let session = runner.open(&options.session, options.language)?;
+    fn open(runner: Runner, builder: SessionBuilder) -> anyhow::Result<Self> {
+        let session = runner.open(builder.clone())?;
         Ok(Self {
             runner,
             session,
+            builder,
             is_person: false,
             has_failed: false,
         })
@@ -82,7 +89,7 @@ impl Repl {
         self.is_person = true;
         self.greet();
         let is_coloured = self.runner.console.is_coloured();
-        let (mut editor, problem) = prompt::editor(is_coloured);
+        let (mut editor, problem) = prompt::editor(self.builder.language(), is_coloured);
         if let Some(problem) = problem {
             self.runner.console.notice(&problem);
         }
@@ -103,20 +110,27 @@ impl Repl {
     }
 
     fn greet(&mut self) {
-        let language = self.session.language().as_str();
-        let version = Session::builder(self.session.language())
+        let (language, engine) = (self.builder.language().as_str(), self.builder.engine());
+        let version = self
+            .builder
             .facts()
             .map(|facts| facts.version)
             .unwrap_or_default();
+        // Python's engine bears its name.
+        let on_engine = if engine == language {
+            version
+        } else {
+            format!("on {engine} {version}")
+        };
         self.runner.console.message(&format!(
-            "warmcell {} with {language} {version}; `:help` tells what the prompt can do",
+            "warmcell {} with {language} {on_engine}; `:help` tells what the prompt can do",
             env!("CARGO_PKG_VERSION"),
         ));
     }
 
     /// Reads from a pipe or a file.
     fn read(mut self, input: impl BufRead) -> anyhow::Result<u8> {
-        let mut gatherer = Gatherer::default();
+        let mut gatherer = Gatherer::new(self.builder.language());
         for line in input.lines() {
             let line = line.context("cannot read standard input")?;
             for cell in gatherer.line(&line) {

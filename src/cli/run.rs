@@ -17,9 +17,9 @@ use super::{Usage, interrupt, language};
 /// What `timeout` of the shell ends with, too.
 const TIMEOUT_STATUS: u8 = 124;
 
-/// Run files as cells of one session, each by its extension
+/// Run files as cells of one session a language, each by its extension
 ///
-/// As with scripts, only what the files print is shown. `sys.exit(n)` ends with status n, a timeout with 124, any other
+/// JavaScript and TypeScript files share one, whose imports start from the folder of its first file. As with scripts, only what the files print is shown. `sys.exit(n)` ends with status n, a timeout with 124, any other
 /// failure with 1, and none of the files after it is run.
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
@@ -38,8 +38,10 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let sources = options
         .files
         .iter()
-        .map(|file| read(file, options.language))
+        .map(|file| read(file, &options))
         .collect::<Result<Vec<_>, _>>()?;
+    let languages: Vec<Language> = sources.iter().map(|(language, _)| *language).collect();
+    options.session.check(&languages)?;
     let mut runner = Runner::new(
         Console::on_standard_streams(),
         Show::Prints,
@@ -48,9 +50,16 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let mut sessions = HashMap::new();
     let is_one = sources.len() == 1;
     for (file, (language, code)) in options.files.iter().zip(sources) {
+        let language = session_language(language, &languages);
         let session = match sessions.entry(language) {
             Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(runner.open(&options.session, language)?),
+            Entry::Vacant(entry) => {
+                let folder = file.parent().unwrap_or(Path::new(""));
+                let builder = options
+                    .session
+                    .builder(language, &Path::new(".").join(folder));
+                entry.insert(runner.open(builder)?)
+            }
         };
         let outcome = runner.run(session, &code)?;
         if is_blank(&outcome) {
@@ -78,7 +87,16 @@ fn is_blank(outcome: &Outcome) -> bool {
     failure.is_some_and(|failure| failure.kind == FailureKind::Empty)
 }
 
-fn read(file: &Path, language: Option<Language>) -> Result<(Language, String), Usage> {
+/// The language of the session that a file runs in. JavaScript is TypeScript without types, and one program's files may be
+/// of both: where there are some of both, they share a TypeScript session.
+fn session_language(language: Language, all: &[Language]) -> Language {
+    match language {
+        Language::JavaScript if all.contains(&Language::TypeScript) => Language::TypeScript,
+        language => language,
+    }
+}
+
+fn read(file: &Path, options: &Options) -> Result<(Language, String), Usage> {
     let is_stdin = file == Path::new("-");
     let name = if is_stdin {
         "standard input".to_owned()
@@ -86,10 +104,10 @@ fn read(file: &Path, language: Option<Language>) -> Result<(Language, String), U
         format!("`{}`", file.display())
     };
     let language = if is_stdin {
-        language.unwrap_or(Language::Python)
+        options.session.language_or_default(options.language)
     } else {
         language::of_file(file)
-            .or(language)
+            .or(options.language)
             .ok_or_else(|| unknown_extension(file, &name))?
     };
     let mut bytes = Vec::new();

@@ -1,15 +1,17 @@
 //! What `run`, `exec` and `repl` share: the options of a session, and running a cell while its output is shown.
 
-use std::path::PathBuf;
+use std::path::{self, Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use tokio::runtime::Runtime;
-use warmcell::{Cell, Language, Limits, Outcome, RuntimeError, Session, SessionBuilder};
+use warmcell::{
+    Cell, JavaScriptEngine, Language, Limits, Outcome, RuntimeError, Session, SessionBuilder,
+};
 
-use super::Usage;
 use super::console::{Console, Show};
 use super::interrupt::{Interrupts, Leave};
+use super::{Usage, language};
 
 /// How many events of a cell may wait to be shown; then the cell waits, so that no output is lost in a slow pipe.
 const WAITING_EVENTS: usize = 1024;
@@ -17,16 +19,19 @@ const WAITING_EVENTS: usize = 1024;
 /// The options of a session.
 #[derive(Debug, clap::Args)]
 pub(super) struct SessionOptions {
-    /// The interpreter or virtual environment to use [default: an active or nearby one]
+    /// The engine of JavaScript and TypeScript: `boa` or `quickjs` [default: boa]
+    #[arg(long, value_name = "ENGINE", value_parser = language::parse_engine)]
+    engine: Option<JavaScriptEngine>,
+    /// The interpreter or virtual environment of Python [default: an active or nearby one]
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
-    /// The folder in which the code starts
+    /// The folder in which the code starts, and from which the imports of JavaScript do
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
     /// How long a cell may run, in seconds [default: for ever]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
-    /// How much memory the interpreter may take, in MiB [default: 2048]
+    /// How much memory the engine may take, in MiB [default: 2048]
     #[arg(long, value_name = "MIB")]
     memory: Option<u64>,
     /// How much of each output stream an outcome keeps, in bytes [default: 1048576]
@@ -46,20 +51,73 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl SessionOptions {
-    pub(super) fn builder(&self, language: Language) -> SessionBuilder {
+    /// The language of code that nothing else tells the language of: an engine that is named says it, too.
+    pub(super) fn language_or_default(&self, given: Option<Language>) -> Language {
+        let default = match self.engine {
+            Some(_) => Language::JavaScript,
+            None => Language::Python,
+        };
+        given.unwrap_or(default)
+    }
+
+    /// Refuses the options that none of these languages has a use for.
+    pub(super) fn check(&self, languages: &[Language]) -> Result<(), Usage> {
+        let has_python = languages.contains(&Language::Python);
+        let has_other = languages
+            .iter()
+            .any(|language| *language != Language::Python);
+        match self.engine {
+            Some(engine) if !has_other => Err(Usage(format!(
+                "`--engine` is `{}`, which runs no Python\nhint: leave `--engine` out, or name the language with `--language`",
+                engine.as_str()
+            ))),
+            _ if self.python.is_some() && !has_python => Err(Usage(
+                "`--python` is given, and none of the code is Python\nhint: leave `--python` out"
+                    .to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// A session of `language` as the options want it. The imports of JavaScript start from `folder`, unless the options
+    /// name another.
+    pub(super) fn builder(&self, language: Language, folder: &Path) -> SessionBuilder {
+        let mut builder = Session::builder(language);
+        if language != Language::Python {
+            // A Python session of this process may change the working folder.
+            if let Ok(folder) = path::absolute(folder) {
+                builder = builder.cwd(folder);
+            }
+            if let Some(engine) = self.engine {
+                builder = builder.javascript_engine(engine);
+            }
+        }
+        self.apply(builder)
+    }
+
+    /// The options that do not choose an engine.
+    pub(super) fn apply(&self, mut builder: SessionBuilder) -> SessionBuilder {
         let mut limits = Limits::default();
         limits.timeout = self.timeout;
         limits.memory_mb = self.memory.unwrap_or(limits.memory_mb);
         limits.output_bytes = self.output_bytes.unwrap_or(limits.output_bytes);
         limits.value_bytes = self.value_bytes.unwrap_or(limits.value_bytes);
-        let mut builder = Session::builder(language).limits(limits);
-        if let Some(python) = &self.python {
+        builder = builder.limits(limits);
+        if let Some(python) = &self.python
+            && builder.language() == Language::Python
+        {
             builder = builder.python(python);
         }
         if let Some(cwd) = &self.cwd {
             builder = builder.cwd(cwd);
         }
         builder
+    }
+
+    /// Whether the options leave this engine in play.
+    pub(super) fn includes(&self, builder: &SessionBuilder) -> bool {
+        self.engine
+            .is_none_or(|engine| engine.as_str() == builder.engine())
     }
 }
 
@@ -86,12 +144,9 @@ impl Runner {
     }
 
     /// Opens a session.
-    pub(super) fn open(
-        &self,
-        options: &SessionOptions,
-        language: Language,
-    ) -> anyhow::Result<Session> {
-        let opened = self.wait(options.builder(language).open());
+    pub(super) fn open(&self, builder: SessionBuilder) -> anyhow::Result<Session> {
+        let language = builder.language();
+        let opened = self.wait(builder.open());
         opened.map_err(|error| match error {
             RuntimeError::InvalidLimit {
                 limit,

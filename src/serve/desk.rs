@@ -12,8 +12,8 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use warmcell::{
-    Canceller, Cell, CodeRuntime, Event, Events, Execution, Json, Language, RuntimeError, Session,
-    Stream,
+    Canceller, Cell, CodeRuntime, Event, Events, Execution, Json, RuntimeError, Session,
+    SessionBuilder, Stream,
 };
 
 use super::message::{Id, Missing, Outgoing, Output, Problem, Reply, Request};
@@ -121,7 +121,7 @@ impl Desk {
     fn initialize(&self, mut params: Fields) -> Result<Reply, Problem> {
         params.fields("clientInfo")?;
         params.finish()?;
-        let languages: Vec<serde_json::Value> = Language::ALL.iter().map(describe).collect();
+        let languages: Vec<serde_json::Value> = SessionBuilder::all().map(describe).collect();
         reply(json!({
             "protocolVersion": PROTOCOL_VERSION,
             "serverInfo": { "name": "warmcell", "version": env!("CARGO_PKG_VERSION") },
@@ -272,16 +272,19 @@ fn not_open(name: &str) -> Problem {
     ))
 }
 
-/// A language as `initialize` tells of it; one that cannot be used says why.
-fn describe(language: &Language) -> serde_json::Value {
-    match Session::builder(*language).facts() {
+/// A language on one of its engines, as `initialize` tells of it; one that cannot be used says why.
+fn describe(builder: SessionBuilder) -> serde_json::Value {
+    let (language, engine) = (builder.language(), builder.engine());
+    match builder.facts() {
         Ok(facts) => json!({
             "language": language,
-            "engine": facts.engine,
+            "engine": engine,
             "version": facts.version,
             "executable": facts.executable,
         }),
-        Err(error) => json!({ "language": language, "problem": error.to_string() }),
+        Err(error) => {
+            json!({ "language": language, "engine": engine, "problem": error.to_string() })
+        }
     }
 }
 

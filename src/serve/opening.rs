@@ -37,10 +37,10 @@ pub(super) fn read(mut params: Fields) -> Result<Opening, Problem> {
         // Python has one engine, which bears its name.
         params.choice("engine", &[(language.as_str(), ())])?;
     } else {
-        let engines = [
-            ("boa", JavaScriptEngine::Boa),
-            ("quickjs", JavaScriptEngine::QuickJs),
-        ];
+        let engines: Vec<(&str, JavaScriptEngine)> = JavaScriptEngine::ALL
+            .iter()
+            .map(|engine| (engine.as_str(), *engine))
+            .collect();
         if let Some(engine) = params.choice("engine", &engines)? {
             builder = builder.javascript_engine(engine);
         }

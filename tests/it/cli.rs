@@ -1,5 +1,7 @@
 //! The commands, as a shell sees them: data on one stream, messages on the other, a status.
 
+#[cfg(all(feature = "javascript", feature = "quickjs"))]
+mod javascript;
 mod repl;
 
 use std::ffi::OsStr;
@@ -202,6 +204,8 @@ fn run_ends_with_the_status_its_files_ask_for() {
     );
 }
 
+const EXTENSIONS: &str = "hint: name the language with `--language`, or use one of `.py`, `.js`, `.mjs`, `.cjs`, `.ts`, `.mts`, `.cts`\n";
+
 #[test]
 fn what_cannot_be_run_is_named_before_anything_runs() {
     let files = Files::new();
@@ -218,12 +222,12 @@ fn what_cannot_be_run_is_named_before_anything_runs() {
         (
             "notes.txt",
             "cannot tell the language of `{}`: the extension `.txt` is no language's",
-            "hint: name the language with `--language`, or use one of `.py`\n",
+            EXTENSIONS,
         ),
         (
             "bare",
             "cannot tell the language of `{}`: it has no extension",
-            "hint: name the language with `--language`, or use one of `.py`\n",
+            EXTENSIONS,
         ),
         (
             "latin.py",
@@ -281,7 +285,9 @@ fn options_out_of_range_are_named() {
     }
     let ended = ran(["exec", "1", "--language", "cobol"]);
     assert!(
-        ended.stderr.contains("the languages are `python`"),
+        ended
+            .stderr
+            .contains("the languages are `python`, `javascript`, `typescript`"),
         "{}",
         ended.stderr
     );

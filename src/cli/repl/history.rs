@@ -1,4 +1,5 @@
-//! Where the prompt's history lives: `warmcell/history` in the user's state directory.
+//! Where the prompt's history lives: `warmcell/history` in the user's state directory, and `warmcell/history-javascript`
+//! for JavaScript and TypeScript.
 
 use std::env;
 use std::fs;
@@ -6,13 +7,15 @@ use std::io;
 use std::path::PathBuf;
 
 use reedline::FileBackedHistory;
+use warmcell::Language;
 
 /// How many entries are kept.
 const ENTRIES: usize = 10_000;
 
 /// Opens the history, and makes its folder where there is none.
-pub(super) fn open() -> io::Result<FileBackedHistory> {
-    let file = file().ok_or_else(|| io::Error::other("neither XDG_STATE_HOME nor HOME is set"))?;
+pub(super) fn open(language: Language) -> io::Result<FileBackedHistory> {
+    let file =
+        file(language).ok_or_else(|| io::Error::other("neither XDG_STATE_HOME nor HOME is set"))?;
     let at =
         |error: &dyn std::fmt::Display| io::Error::other(format!("`{}`: {error}", file.display()));
     if let Some(folder) = file.parent() {
@@ -22,12 +25,16 @@ pub(super) fn open() -> io::Result<FileBackedHistory> {
 }
 
 /// A relative path in the variable is to be ignored, says the XDG specification.
-fn file() -> Option<PathBuf> {
+fn file(language: Language) -> Option<PathBuf> {
     let absolute = |name| {
         let path = PathBuf::from(env::var_os(name)?);
         path.is_absolute().then_some(path)
     };
     let state =
         absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
-    Some(state.join("warmcell/history"))
+    let name = match language {
+        Language::Python => "history",
+        _ => "history-javascript",
+    };
+    Some(state.join("warmcell").join(name))
 }

@@ -5,16 +5,17 @@ use std::borrow::Cow;
 use reedline::{
     Prompt, PromptEditMode, PromptHistorySearch, Reedline, ValidationResult, Validator,
 };
+use warmcell::Language;
 
 use super::{complete, history};
 
 /// Makes the editor. Without a history it works all the same, and the text says why there is none.
-pub(super) fn editor(is_coloured: bool) -> (Reedline, Option<String>) {
+pub(super) fn editor(language: Language, is_coloured: bool) -> (Reedline, Option<String>) {
     let editor = Reedline::create()
-        .with_validator(Box::new(Enter))
+        .with_validator(Box::new(Enter(language)))
         .with_ansi_colors(is_coloured)
         .use_bracketed_paste(true);
-    match history::open() {
+    match history::open(language) {
         Ok(history) => (editor.with_history(Box::new(history)), None),
         Err(error) => {
             let problem = format!("this history will not be kept: {error}");
@@ -24,11 +25,11 @@ pub(super) fn editor(is_coloured: bool) -> (Reedline, Option<String>) {
 }
 
 /// Decides whether Enter ends the cell or only the line.
-struct Enter;
+struct Enter(Language);
 
 impl Validator for Enter {
     fn validate(&self, text: &str) -> ValidationResult {
-        if complete::is_complete(text) {
+        if complete::is_complete(self.0, text) {
             ValidationResult::Complete
         } else {
             ValidationResult::Incomplete

@@ -32,6 +32,8 @@ use crate::engine::{Completion, Engine, EngineError, Language, Opening, Task, Va
 use crate::limits::Limits;
 use crate::outcome::Json;
 
+/// boa's version, as exactly as the build could tell.
+pub(super) const VERSION: &str = env!("WARMCELL_BOA_VERSION");
 /// The stack that boa's thread needs: 33 KB a level of nested source (measured, optimised), 10,000 levels of recursion.
 pub(super) const STACK_BYTES: usize = 256 << 20;
 /// What a cell that ran into its deadline is told.

@@ -1,7 +1,7 @@
 //! What the JavaScript engines tell of themselves.
 
 use super::memory;
-use crate::facts::{ArmedLimit, EngineFacts};
+use crate::facts::{self, ArmedLimit, EngineFacts};
 use crate::limits::Limits;
 use crate::runtime::{JavaScriptEngine, RuntimeError, SessionBuilder};
 
@@ -10,33 +10,49 @@ pub(in crate::engine) fn facts(builder: &SessionBuilder) -> Result<EngineFacts, 
     let engine = builder.javascript_engine.unwrap_or_default();
     // The engine must be built in.
     let launch = super::launch(builder, super::rewrite::Flavour::JavaScript)?;
-    let version = match engine {
-        JavaScriptEngine::Boa => "0.22.0",
-        JavaScriptEngine::QuickJs => "0.16.2",
-    };
     let limits = &builder.limits;
-    let timeout = match engine {
-        JavaScriptEngine::Boa => "boa's runtime limits, set to zero at the deadline",
-        JavaScriptEngine::QuickJs => "QuickJS's interrupt handler",
-    };
+    let [output, value, cpu] = facts::limits_of_every_engine(limits);
     Ok(EngineFacts {
         language: builder.language,
         engine: launch.engine.to_owned(),
-        version: version.to_owned(),
+        version: version(engine).to_owned(),
         executable: None,
         library: None,
         environment: None,
         chosen: None,
         limits: vec![
-            ArmedLimit {
-                limit: "timeoutMs".to_owned(),
-                armed: limits.timeout.is_some(),
-                how: timeout.to_owned(),
-            },
+            deadline(engine, limits),
             memory_limit(engine, limits),
+            output,
+            value,
+            cpu,
         ],
         notices: Vec::new(),
     })
+}
+
+/// The engine's own version; empty for one that is not built in.
+fn version(engine: JavaScriptEngine) -> &'static str {
+    match engine {
+        #[cfg(feature = "javascript")]
+        JavaScriptEngine::Boa => super::boa::VERSION,
+        #[cfg(feature = "quickjs")]
+        JavaScriptEngine::QuickJs => super::quickjs::version(),
+        #[cfg(not(all(feature = "javascript", feature = "quickjs")))]
+        _ => "",
+    }
+}
+
+fn deadline(engine: JavaScriptEngine, limits: &Limits) -> ArmedLimit {
+    let means = match engine {
+        JavaScriptEngine::Boa => "boa's runtime limits, then a watchdog",
+        JavaScriptEngine::QuickJs => "QuickJS's interrupt handler, then a watchdog",
+    };
+    ArmedLimit {
+        limit: "timeoutMs".to_owned(),
+        armed: true,
+        how: format!("{}; {means}", facts::timeout_text(limits)),
+    }
 }
 
 fn memory_limit(engine: JavaScriptEngine, limits: &Limits) -> ArmedLimit {

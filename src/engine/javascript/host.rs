@@ -16,6 +16,7 @@ use super::memory;
 use super::realm::{Class, ErrorClass, Kind, Realm, Text};
 use super::sources::Sources;
 use super::stopper::Stopper;
+use super::values::class_name;
 use crate::output::{Origin, Sink, Stream};
 
 /// What the functions of one session share.
@@ -46,6 +47,8 @@ pub(super) enum Function {
     CancelTimer,
     /// Prints an error that nothing caught.
     Report,
+    /// What `stack` of an error says: class, message, and the frames of the user's code as the user wrote it.
+    Stack,
     /// The sort of a value: `Map`, `Error`, `Proxy`, or what `typeof` says.
     Sort,
     Now,
@@ -66,10 +69,11 @@ pub(super) enum Function {
 
 impl Function {
     /// All of them that the prelude gets besides the console's.
-    const NAMED: [(&'static str, Self); 18] = [
+    const NAMED: [(&'static str, Self); 19] = [
         ("startTimer", Self::StartTimer),
         ("cancelTimer", Self::CancelTimer),
         ("report", Self::Report),
+        ("stack", Self::Stack),
         ("sort", Self::Sort),
         ("now", Self::Now),
         ("timeOrigin", Self::TimeOrigin),
@@ -220,6 +224,15 @@ impl Host {
             Function::Report => {
                 let error = given.value(0);
                 self.report(realm, "Uncaught", &error);
+            }
+            Function::Stack => {
+                let error = given.value(0);
+                if realm.kind(&error) == Kind::Object(Class::Error) {
+                    let constructor = class_name(realm, &error);
+                    let sources = self.sources.borrow();
+                    let text = sources.error_text(realm, &error, constructor.as_deref());
+                    return Ok(realm.string(&text));
+                }
             }
             Function::Sort => {
                 let value = given.value(0);

@@ -29,6 +29,11 @@ pub(super) const STACK_BYTES: usize = 64 << 20;
 /// The stack that scripts may use: 13,000 calls deep. From 24 MB on QuickJS overflowed even a thread of 256 MB (measured).
 const SCRIPT_STACK: usize = 8 << 20;
 
+/// QuickJS's version, by its own word.
+pub(super) fn version() -> &'static str {
+    raw::version()
+}
+
 /// Opens sessions on QuickJS.
 pub(super) struct QuickJs {
     pub(super) stopper: Arc<Stopper>,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::locate::locate;
 use super::{interrupt, version};
-use crate::facts::{ArmedLimit, EngineFacts};
+use crate::facts::{self, ArmedLimit, EngineFacts};
 use crate::runtime::{Language, RuntimeError, SessionBuilder};
 
 /// The interpreter runs, and what holds its limits has passed its tests.
@@ -60,15 +60,12 @@ fn armed_limits(builder: &SessionBuilder) -> Vec<ArmedLimit> {
         armed: true,
         how,
     };
-    let timeout = match limits.timeout {
-        Some(timeout) => format!("{} ms", timeout.as_millis()),
-        None => "none unless a cell has one".to_owned(),
-    };
-    vec![
+    let mut all = vec![
         armed(
             "timeoutMs",
             format!(
-                "{timeout}; signal {}, then a trace function, then a watchdog",
+                "{}; signal {}, then a trace function, then a watchdog",
+                facts::timeout_text(limits),
                 interrupt::signal()
             ),
         ),
@@ -76,18 +73,7 @@ fn armed_limits(builder: &SessionBuilder) -> Vec<ArmedLimit> {
             "memoryMb",
             format!("{} MiB; CPython's allocators, tested", limits.memory_mb),
         ),
-        armed(
-            "outputBytes",
-            format!("{} bytes a stream, its head and tail", limits.output_bytes),
-        ),
-        armed(
-            "valueBytes",
-            format!("{} bytes of JSON", limits.value_bytes),
-        ),
-        ArmedLimit {
-            limit: "cpuMs".to_owned(),
-            armed: false,
-            how: "needs a process of its own".to_owned(),
-        },
-    ]
+    ];
+    all.extend(facts::limits_of_every_engine(limits));
+    all
 }

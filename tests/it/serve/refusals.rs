@@ -75,7 +75,7 @@ fn wrong_parameters_are_named_with_what_is_allowed() {
         (json!({}), "`language` is missing"),
         (
             json!({ "language": "cobol" }),
-            "`language` must be `python`, not \"cobol\"",
+            "`language` must be `python`, `javascript` or `typescript`, not \"cobol\"",
         ),
         (
             json!({ "language": "python", "engine": "boa" }),

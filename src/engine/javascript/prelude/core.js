@@ -193,10 +193,25 @@
     }
   }
 
+  // Both engines tell frames alone, in the positions of the code that they were given and not of the one that was written.
+  const { set: setStack } = getOwnPropertyDescriptor(Error.prototype, 'stack');
+  defineProperty(Error.prototype, 'stack', {
+    get: function stack() {
+      return host.stack(this);
+    },
+    set: setStack,
+    enumerable: false,
+    configurable: true,
+  });
+  const { Error: OwnError } = intrinsics;
+  define(Error, {
+    captureStackTrace: function captureStackTrace(target) {
+      // An error has its stack from birth.
+      if (host.sort(target) !== 'Error') define(target, { stack: host.stack(new OwnError()) });
+    },
+  });
+
   // What one of the engines lacks and code takes for granted.
-  if (typeof Error.captureStackTrace !== 'function') {
-    define(Error, { captureStackTrace: function captureStackTrace() {} });
-  }
   if (typeof Array.fromAsync !== 'function') {
     define(Array, {
       fromAsync: async function fromAsync(items, map, self) {

@@ -1,14 +1,22 @@
 //! The few things of QuickJS's C interface that rquickjs has no word for: own properties without running code, classes,
-//! bytes of buffers, compiling apart from running, and the memory limit while a context is entered.
+//! bytes of buffers, compiling apart from running, the memory limit while a context is entered, and its version.
 //!
-//! Every function takes values of the context it is given, on the thread that has entered it; `Ctx` and `Value` cannot be
+//! Every other function takes values of the context it is given, on the thread that has entered it; `Ctx` and `Value` cannot be
 //! had otherwise.
 
+use std::ffi::CStr;
 use std::ptr;
 
 use rquickjs::{Ctx, Value, qjs};
 
 use crate::engine::javascript::realm::{Content, Property};
+
+/// The version of the library.
+pub(super) fn version() -> &'static str {
+    // SAFETY: it has no preconditions, and the text it returns is a constant of the library that ends with a null byte.
+    let version = unsafe { CStr::from_ptr(qjs::JS_GetVersion()) };
+    version.to_str().unwrap_or("unknown")
+}
 
 /// A property key.
 pub(super) struct Key<'js> {

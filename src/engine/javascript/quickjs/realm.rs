@@ -234,13 +234,12 @@ impl<'js> Entered<'js> {
         value.is_string().then(|| self.text(&value).into_lossy())
     }
 
-    /// The stack an error was made with; a program may have put something of its own in its place.
+    /// The stack an error was made with, whatever a program has put in its place.
     fn stack_of(&self, error: &Value<'js>) -> Option<String> {
-        self.own_text(error, "stack").or_else(|| {
-            self.ask::<_, Value<'js>>("stack", (error.clone(),))
-                .filter(Value::is_string)
-                .map(|text| self.text(&text).into_lossy())
-        })
+        self.ask::<_, Value<'js>>("stack", (error.clone(),))
+            .filter(Value::is_string)
+            .map(|text| self.text(&text).into_lossy())
+            .or_else(|| self.own_text(error, "stack"))
     }
 
     /// What ended a script or a call, in the shared words.
