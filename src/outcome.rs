@@ -208,6 +208,13 @@ impl Failure {
             hint: None,
         }
     }
+
+    /// The same failure, which also says what to do.
+    #[cfg(feature = "_javascript")]
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
 }
 
 /// The kinds of failure, the same in every language and placement.
