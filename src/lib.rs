@@ -64,6 +64,9 @@ mod placement;
 mod runtime;
 mod session;
 
+#[cfg(feature = "_javascript")]
+#[doc(hidden)]
+pub use engine::javascript::internals as javascript_internals;
 #[cfg(feature = "python")]
 #[doc(hidden)]
 pub use engine::python::internals;

@@ -10,6 +10,7 @@ mod facts;
 mod failure;
 mod host;
 mod inspect;
+pub mod internals;
 mod memory;
 mod modules;
 mod prelude;

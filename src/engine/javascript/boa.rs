@@ -5,8 +5,14 @@
 
 mod builtins;
 mod executor;
+mod json;
 mod limits;
 mod realm;
+mod regexps;
+mod strings;
+#[cfg(test)]
+mod tests;
+mod text;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -131,6 +137,7 @@ impl Engine for Session {
         };
         let completion = self.cells.run(&mut realm, &self.entry, task);
         limits::end();
+        self.known.regexps.forget();
         completion
     }
 

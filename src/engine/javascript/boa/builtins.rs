@@ -10,16 +10,17 @@ use std::rc::Rc;
 use boa_engine::error::RuntimeLimitError;
 use boa_engine::object::{FunctionObjectBuilder, JsObject};
 use boa_engine::property::{PropertyDescriptor, PropertyKey};
-use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, NativeFunction, Source};
+use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, NativeFunction};
 
 use super::realm::Known;
+use super::{json, regexps, strings, text};
 use crate::engine::EngineError;
 use crate::engine::javascript::memory;
 
 /// How deep arrays may nest where a built-in goes through them recursively.
 const MAX_NESTING: u32 = 1_000;
-/// The longest string, in UTF-16 units: V8's limit, which code that other engines run keeps to.
-const MAX_STRING: f64 = ((1_u32 << 29) - 24) as f64;
+/// The longest string, in UTF-16 units.
+const MAX_STRING: f64 = text::MAX_STRING as f64;
 /// What an element of an array takes at least, in bytes.
 const ELEMENT_BYTES: f64 = 8.0;
 
@@ -34,26 +35,58 @@ pub(super) fn replace(context: &mut Context) -> Result<(), EngineError> {
     guard(context, &array, "join", 1, join)?;
     guard(context, &array, "toString", 0, nested)?;
     guard(context, &array, "toLocaleString", 0, nested)?;
+    for (holder, name) in [
+        ("Error.prototype", "toString"),
+        ("Object.prototype", "toLocaleString"),
+        ("Date.prototype", "toJSON"),
+        ("RegExp.prototype", "toString"),
+    ] {
+        let holder = object_at(context, holder)?;
+        let length = usize::from(name == "toJSON");
+        guard(context, &holder, name, length, nested)?;
+    }
     guard(context, &array, "flat", 0, flat)?;
     guard(context, &array, "fill", 1, fill)?;
     guard(context, &array_constructor, "from", 1, from)?;
     guard(context, &string, "repeat", 1, repeat)?;
     guard(context, &string, "padStart", 1, pad)?;
-    guard(context, &string, "padEnd", 1, pad)
+    guard(context, &string, "padEnd", 1, pad)?;
+    strings::replace(context)?;
+    regexps::replace(context)?;
+    json::replace(context)
 }
 
 /// A replacement: `this`, the arguments, the original.
-type Guarded = fn(&JsValue, &[JsValue], &JsObject, &mut Context) -> JsResult<JsValue>;
+pub(super) type Guarded = fn(&JsValue, &[JsValue], &JsObject, &mut Context) -> JsResult<JsValue>;
 
-fn guard(
+/// Replaces the method of that name.
+pub(super) fn guard(
     context: &mut Context,
     holder: &JsObject,
     name: &'static str,
     length: usize,
     guarded: Guarded,
 ) -> Result<(), EngineError> {
+    guard_at(
+        context,
+        holder,
+        JsString::from(name).into(),
+        name,
+        length,
+        guarded,
+    )
+}
+
+/// Replaces the method under that key.
+pub(super) fn guard_at(
+    context: &mut Context,
+    holder: &JsObject,
+    key: PropertyKey,
+    name: &'static str,
+    length: usize,
+    guarded: Guarded,
+) -> Result<(), EngineError> {
     let lacks = || EngineError(format!("boa lacks the built-in `{name}`"));
-    let key: PropertyKey = JsString::from(name).into();
     let descriptor = holder.borrow().properties().get(&key).ok_or_else(lacks)?;
     let original = descriptor
         .value()
@@ -225,10 +258,23 @@ fn array_length(array: &JsValue) -> f64 {
 /// How deep guarded built-ins are nested at the moment.
 pub(super) type Nesting = Cell<u32>;
 
-/// Evaluates an expression that yields a function.
-pub(super) fn function(context: &mut Context, code: &str) -> Result<JsObject, EngineError> {
-    let value = context.eval(Source::from_bytes(code)).ok();
-    value
-        .and_then(|value| value.as_object())
-        .ok_or_else(|| EngineError(format!("boa lacks `{code}`")))
+/// The object at a path from the global object on, as in `Date.prototype.getTime`, in a fresh realm.
+pub(super) fn object_at(context: &mut Context, path: &str) -> Result<JsObject, EngineError> {
+    let mut object = context.global_object();
+    for name in path.split('.') {
+        let value = object.get(JsString::from(name), context).ok();
+        object = value
+            .and_then(|value| value.as_object())
+            .ok_or_else(|| EngineError(format!("boa lacks `{path}`")))?;
+    }
+    Ok(object)
+}
+
+/// The getter of a property.
+pub(super) fn getter(holder: &JsObject, name: &str) -> Result<JsObject, EngineError> {
+    let key: PropertyKey = JsString::from(name).into();
+    let property = holder.borrow().properties().get(&key);
+    property
+        .and_then(|property| property.get().and_then(JsValue::as_object))
+        .ok_or_else(|| EngineError(format!("boa lacks the getter of `{name}`")))
 }

@@ -24,9 +24,11 @@ use boa_engine::{
     Source, js_string,
 };
 
-use super::builtins::{self, Nesting};
+use super::builtins::{self, Nesting, getter};
 use super::executor::Executor;
+use super::json::Operations;
 use super::limits;
+use super::regexps::RegExps;
 use crate::engine::EngineError;
 use crate::engine::javascript::host::Host;
 use crate::engine::javascript::memory::{self, Budget};
@@ -44,8 +46,12 @@ pub(super) struct Known {
     pub(super) budget: Option<Budget>,
     rejections: Rc<RefCell<Vec<JsObject<Promise>>>>,
     date_time: JsObject,
+    pub(super) regexps: RegExps,
+    pub(super) json: Operations,
+    /// The `exec` that the session starts with.
+    pub(super) regexp_exec: JsObject,
+    pub(super) regexp_flags: JsObject,
     regexp_source: JsObject,
-    regexp_flags: JsObject,
     error_stack: JsObject,
     function_text: JsObject,
     view_buffer: JsObject,
@@ -65,24 +71,31 @@ impl Known {
         rejections: Rc<RefCell<Vec<JsObject<Promise>>>>,
         budget: Option<Budget>,
     ) -> Result<Self, EngineError> {
-        let mut function = |code: &str| builtins::function(context, code);
-        let getter = |object: &str, name: &str| {
-            format!("Object.getOwnPropertyDescriptor({object}, '{name}').get")
-        };
-        let view = "Object.getPrototypeOf(Uint8Array.prototype)";
+        let regexps = RegExps::of(context);
+        let json = Operations::of(context)?;
+        let mut object = |path: &str| builtins::object_at(context, path);
+        let regexp = object("RegExp.prototype")?;
+        let error = object("Error.prototype")?;
+        let data_view = object("DataView.prototype")?;
+        let view = object("Uint8Array.prototype")?
+            .prototype()
+            .ok_or_else(|| EngineError("boa lacks `%TypedArray%`".to_owned()))?;
         Ok(Self {
-            date_time: function("Date.prototype.getTime")?,
-            regexp_source: function(&getter("RegExp.prototype", "source"))?,
-            regexp_flags: function(&getter("RegExp.prototype", "flags"))?,
-            error_stack: function(&getter("Error.prototype", "stack"))?,
-            function_text: function("Function.prototype.toString")?,
-            view_buffer: function(&getter(view, "buffer"))?,
-            view_offset: function(&getter(view, "byteOffset"))?,
-            view_bytes: function(&getter(view, "byteLength"))?,
-            view_length: function(&getter(view, "length"))?,
-            data_buffer: function(&getter("DataView.prototype", "buffer"))?,
-            data_offset: function(&getter("DataView.prototype", "byteOffset"))?,
-            data_bytes: function(&getter("DataView.prototype", "byteLength"))?,
+            date_time: object("Date.prototype.getTime")?,
+            regexps,
+            json,
+            regexp_exec: object("RegExp.prototype.exec")?,
+            regexp_source: getter(&regexp, "source")?,
+            regexp_flags: getter(&regexp, "flags")?,
+            error_stack: getter(&error, "stack")?,
+            function_text: object("Function.prototype.toString")?,
+            view_buffer: getter(&view, "buffer")?,
+            view_offset: getter(&view, "byteOffset")?,
+            view_bytes: getter(&view, "byteLength")?,
+            view_length: getter(&view, "length")?,
+            data_buffer: getter(&data_view, "buffer")?,
+            data_offset: getter(&data_view, "byteOffset")?,
+            data_bytes: getter(&data_view, "byteLength")?,
             host,
             executor,
             array_nesting: Nesting::new(0),
