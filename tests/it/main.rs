@@ -26,6 +26,8 @@ mod cases;
 mod cli;
 mod host;
 mod host_package;
+#[cfg(any(feature = "javascript", feature = "quickjs"))]
+mod javascript;
 mod memory;
 mod neighbours;
 mod output;
