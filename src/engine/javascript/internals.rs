@@ -47,6 +47,7 @@ impl InThread {
         let opening = Opening {
             limits,
             integers: Integers::Exact,
+            code_cache: false,
             python: None,
             cwd: None,
             env: Default::default(),
