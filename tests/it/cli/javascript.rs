@@ -213,7 +213,7 @@ fn memory_limits_hold_on_both_engines() {
 /// What a program reads of its errors is in the user's own lines, on top of what engines leave out.
 #[test]
 fn a_stack_as_a_program_reads_it_is_the_users() {
-    let code = "interface Row { a: number }\nclass Odd extends RangeError {}\nconst make = (row: Row) => new Odd('a is ' + row.a);\nmake({ a: 7 }).stack.replaceAll(/:\\d+\\)?$/gm, '')";
+    let code = "interface Row { a: number }\n\nconst make = (row: Row) => new RangeError('a is ' + row.a);\nmake({ a: 7 }).stack.replaceAll(/:\\d+\\)?$/gm, '')";
     let plain = "const target = {}; Error.captureStackTrace(target); [target.stack.split('\\n').length, Object.keys(target)]";
     for engine in ENGINES {
         assert_ended(
@@ -228,7 +228,7 @@ fn a_stack_as_a_program_reads_it_is_the_users() {
                 "Error.prototype.stack",
             ]),
             0,
-            "\"Odd: a is 7\\n    at make (<cell 1>:3\\n    at <cell 1>:4\"\n[2,[]]\n",
+            "\"RangeError: a is 7\\n    at make (<cell 1>:3\\n    at <cell 1>:4\"\n[2,[]]\n",
             "",
         );
     }

@@ -165,8 +165,8 @@ fn wrong_engines_and_options_are_named() {
     let session = open(&mut server, json!({ "language": "javascript" }));
     let (code, message) = server.refusal(
         "bind",
-        json!({ "session": session, "name": "let", "value": 1 }),
+        json!({ "session": session, "name": "a b", "value": 1 }),
     );
     assert_eq!(code, INVALID_PARAMS);
-    assert_eq!(message, "`let` cannot be the name of a variable");
+    assert_eq!(message, "`a b` cannot be the name of a variable");
 }

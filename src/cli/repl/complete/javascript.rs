@@ -157,13 +157,8 @@ impl Scanner {
                 position + 1
             }
             b'/' if self.last != Last::Value && self.last != Last::Block => {
-                match regular_expression_end(text, position) {
-                    Some(end) => {
-                        self.value();
-                        end
-                    }
-                    None => self.operator(position + 1),
-                }
+                self.value();
+                regular_expression_end(text, position)
             }
             byte if is_word(byte) => {
                 let length = rest.iter().take_while(|byte| is_word(**byte)).count();
@@ -295,23 +290,21 @@ fn line_end(text: &[u8], position: usize) -> usize {
     position + memchr(b'\n', rest).unwrap_or(rest.len())
 }
 
-/// Where the regular expression that begins at `start` ends; nothing when it does not end on its line.
-fn regular_expression_end(text: &[u8], start: usize) -> Option<usize> {
+/// Where the regular expression that begins at `start` ends: one that does not end on its line is for the language to judge.
+fn regular_expression_end(text: &[u8], start: usize) -> usize {
     let mut position = start + 1;
     let mut is_in_class = false;
-    loop {
-        match text.get(position)? {
+    while let Some(byte) = text.get(position) {
+        match byte {
             b'\\' => position += 1,
-            b'\n' => return None,
+            b'\n' => return position,
             b'[' => is_in_class = true,
             b']' => is_in_class = false,
-            b'/' if !is_in_class => break,
+            // Its flags are taken for a word.
+            b'/' if !is_in_class => return position + 1,
             _ => {}
         }
         position += 1;
     }
-    let flags = text[position + 1..]
-        .iter()
-        .take_while(|byte| is_word(**byte));
-    Some(position + 1 + flags.count())
+    position
 }
