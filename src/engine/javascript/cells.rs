@@ -1,20 +1,22 @@
 //! Running cells, the same for both engines: rewrite, declare, run, let promises and timers come to rest, hand over the
 //! value.
 
-use std::collections::HashMap;
+mod bindings;
+
 use std::rc::Rc;
 use std::thread;
 use std::time::Instant;
 
+use self::bindings::Bindings;
 use super::failure;
 use super::host::Host;
 use super::inspect::{Detail, inspect};
 use super::memory;
-use super::realm::{Abrupt, Class, Kind, PromiseState, Realm};
+use super::realm::{Abrupt, Kind, PromiseState, Realm};
 use super::rewrite::{self, DeclarationKind, Flavour, Form, Rewritten};
 use super::sources::Sources;
 use super::values::{self, Refusal};
-use crate::engine::{Completion, EngineError, Task, Variable};
+use crate::engine::{Completion, Task};
 use crate::limits::Limits;
 use crate::outcome::{Display, Failure, FailureKind, Json};
 
@@ -36,28 +38,9 @@ pub(super) struct Cells {
     host: Rc<Host>,
     flavour: Flavour,
     limits: Limits,
-    /// The names the session has bound, in their order, and how.
     bindings: Bindings,
     /// What a boa session says of a cell that ran into its deadline.
     slow_hint: Option<&'static str>,
-}
-
-#[derive(Default)]
-struct Bindings {
-    kinds: HashMap<String, DeclarationKind>,
-    order: Vec<String>,
-}
-
-impl Bindings {
-    fn insert(&mut self, name: &str, kind: DeclarationKind) {
-        if self.kinds.insert(name.to_owned(), kind).is_none() {
-            self.order.push(name.to_owned());
-        }
-    }
-
-    fn is_constant(&self, name: &str) -> bool {
-        self.kinds.get(name) == Some(&DeclarationKind::Constant)
-    }
 }
 
 /// How a cell ended.
@@ -139,45 +122,6 @@ impl Cells {
             self.loosen_unset_constants(realm, &declared);
         }
         completion
-    }
-
-    /// Declares what the cell declares and the session does not have yet.
-    fn declare<R: Realm>(
-        &mut self,
-        realm: &mut R,
-        declared: &[(String, DeclarationKind)],
-        assigned: &[String],
-    ) -> Result<(), Failure> {
-        let mut fresh: Vec<&str> = Vec::new();
-        for (name, _) in declared {
-            if !self.bindings.kinds.contains_key(name) {
-                fresh.push(name);
-            }
-        }
-        for name in assigned {
-            if !self.bindings.kinds.contains_key(name) && !realm.has_global(name) {
-                fresh.push(name);
-            }
-        }
-        if !fresh.is_empty() {
-            let script = format!("let {};", fresh.join(","));
-            if realm.evaluate(&script, BINDINGS_FILE).is_err() {
-                return Err(Failure::new(
-                    FailureKind::Syntax,
-                    format!(
-                        "cannot declare `{}`: the language itself has that name",
-                        fresh.join("`, `")
-                    ),
-                ));
-            }
-        }
-        for name in fresh {
-            self.bindings.insert(name, DeclarationKind::Variable);
-        }
-        for (name, kind) in declared {
-            self.bindings.insert(name, *kind);
-        }
-        Ok(())
     }
 
     fn evaluate<R: Realm>(
@@ -416,82 +360,6 @@ impl Cells {
             ..Completion::default()
         }
     }
-
-    /// A constant that its failed cell never set may be assigned to: it could not be used for anything else.
-    fn loosen_unset_constants<R: Realm>(
-        &mut self,
-        realm: &mut R,
-        declared: &[(String, DeclarationKind)],
-    ) {
-        let constants = declared
-            .iter()
-            .filter(|(_, kind)| *kind == DeclarationKind::Constant);
-        let names: Vec<String> = constants.map(|(name, _)| name.clone()).collect();
-        for (name, value) in names.iter().zip(self.read(realm, &names)) {
-            if realm.kind(&value) == Kind::Undefined {
-                self.bindings.insert(name, DeclarationKind::Variable);
-            }
-        }
-    }
-
-    /// What the names are bound to.
-    fn read<R: Realm>(&self, realm: &mut R, names: &[String]) -> Vec<R::Value> {
-        if names.is_empty() {
-            return Vec::new();
-        }
-        let Ok(array) = realm.evaluate(&format!("[{}]", names.join(",")), BINDINGS_FILE) else {
-            return Vec::new();
-        };
-        (0..names.len() as u32)
-            .map_while(|index| {
-                realm
-                    .element(&array, index)
-                    .and_then(|property| property.into_value())
-            })
-            .collect()
-    }
-
-    /// The names the session has bound.
-    pub(super) fn inspect<R: Realm>(&self, realm: &mut R) -> Vec<Variable> {
-        let sources = self.host.sources.borrow();
-        let values = self.read(realm, &self.bindings.order);
-        let mut variables = Vec::with_capacity(values.len());
-        for (name, value) in self.bindings.order.iter().zip(values) {
-            variables.push(Variable {
-                name: name.clone(),
-                type_name: type_name(realm, &value),
-                preview: inspect(realm, &sources, &value, Detail::PREVIEW),
-            });
-        }
-        variables
-    }
-
-    /// Binds a name to a host's value.
-    pub(super) fn bind<R: Realm>(
-        &mut self,
-        realm: &mut R,
-        name: &str,
-        value: &Json,
-    ) -> Result<(), EngineError> {
-        if !rewrite::is_bindable(name) {
-            return Err(EngineError(format!(
-                "`{name}` cannot be the name of a variable"
-            )));
-        }
-        let declared = [(name.to_owned(), DeclarationKind::Variable)];
-        self.declare(realm, &declared, &[])
-            .map_err(|failure| EngineError(failure.message))?;
-        let value = values::from_json(realm, value.as_str()).map_err(EngineError)?;
-        let setter = realm.evaluate(&format!("value => {{ {name} = value }}"), BINDINGS_FILE);
-        let is_set = setter
-            .and_then(|setter| realm.call(&setter, &[value]))
-            .is_ok();
-        if is_set {
-            Ok(())
-        } else {
-            Err(EngineError(format!("`{name}` could not be set")))
-        }
-    }
 }
 
 fn failed(failure: Failure) -> Completion {
@@ -522,21 +390,5 @@ fn invalid_output(path: &str, what: &str, hint: Option<&str>) -> Failure {
     match hint {
         Some(hint) => failure.with_hint(hint),
         None => failure,
-    }
-}
-
-/// What a value is, in a word.
-fn type_name<R: Realm>(realm: &mut R, value: &R::Value) -> String {
-    match realm.kind(value) {
-        Kind::Undefined => "undefined".to_owned(),
-        Kind::Null => "null".to_owned(),
-        Kind::Boolean(_) => "boolean".to_owned(),
-        Kind::Number(_) => "number".to_owned(),
-        Kind::BigInt(_) => "bigint".to_owned(),
-        Kind::String(_) => "string".to_owned(),
-        Kind::Symbol(_) => "symbol".to_owned(),
-        Kind::Object(Class::Function) => "function".to_owned(),
-        Kind::Object(Class::Proxy) => "Proxy".to_owned(),
-        Kind::Object(_) => values::class_name(realm, value).unwrap_or_else(|| "Object".to_owned()),
     }
 }

@@ -3,6 +3,9 @@
 //! Iterative, so that no nesting can overflow a stack, and metered while it walks: it ends at the value budget and when
 //! the cell is stopped.
 
+mod incoming;
+
+pub(super) use self::incoming::from_json;
 use super::realm::{Class, Content, Intrinsic, KeyName, Kind, Realm, Text};
 
 /// How deep a value may nest; what reads JSON recursively stands that much.
@@ -303,120 +306,6 @@ impl<R: Realm> Walk<R> {
         }
         path
     }
-}
-
-/// A host's JSON as a value of the realm, without recursion that the text could drive too deep: `serde_json` refuses more
-/// than 128 levels.
-pub(super) fn from_json<R: Realm>(realm: &mut R, text: &str) -> Result<R::Value, String> {
-    let parsed: Ordered = serde_json::from_str(text)
-        .map_err(|error| format!("the value cannot be taken over: {error}"))?;
-    Ok(build(realm, parsed))
-}
-
-/// JSON with its keys in their order.
-enum Ordered {
-    Null,
-    Boolean(bool),
-    Number(f64),
-    String(String),
-    Array(Vec<Ordered>),
-    Object(Vec<(String, Ordered)>),
-}
-
-fn build<R: Realm>(realm: &mut R, value: Ordered) -> R::Value {
-    match value {
-        Ordered::Null => realm.null(),
-        Ordered::Boolean(value) => realm.boolean(value),
-        Ordered::Number(number) => realm.number(number),
-        Ordered::String(text) => realm.string(&text),
-        Ordered::Array(items) => {
-            let items = items.into_iter().map(|item| build(realm, item)).collect();
-            realm.array(items)
-        }
-        Ordered::Object(entries) => {
-            let entries = entries
-                .into_iter()
-                .map(|(name, value)| (name, build(realm, value)))
-                .collect();
-            realm.object(entries)
-        }
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for Ordered {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(OrderedVisitor)
-    }
-}
-
-struct OrderedVisitor;
-
-impl<'de> serde::de::Visitor<'de> for OrderedVisitor {
-    type Value = Ordered;
-
-    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Ordered, E> {
-        Ok(Ordered::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Ordered, E> {
-        Ok(Ordered::Boolean(value))
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Ordered, E> {
-        let number = value as f64;
-        if number as i64 == value && value != i64::MAX {
-            Ok(Ordered::Number(number))
-        } else {
-            Err(inexact(value))
-        }
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Ordered, E> {
-        let number = value as f64;
-        if number as u64 == value && value != u64::MAX {
-            Ok(Ordered::Number(number))
-        } else {
-            Err(inexact(value))
-        }
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Ordered, E> {
-        Ok(Ordered::Number(value))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Ordered, E> {
-        Ok(Ordered::String(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Ordered, E> {
-        Ok(Ordered::String(value))
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<Ordered, A::Error> {
-        let mut all = Vec::new();
-        while let Some(item) = items.next_element()? {
-            all.push(item);
-        }
-        Ok(Ordered::Array(all))
-    }
-
-    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut entries: A) -> Result<Ordered, A::Error> {
-        let mut all = Vec::new();
-        while let Some(entry) = entries.next_entry()? {
-            all.push(entry);
-        }
-        Ok(Ordered::Object(all))
-    }
-}
-
-fn inexact<E: serde::de::Error>(value: impl std::fmt::Display) -> E {
-    E::custom(format!(
-        "{value} is no JavaScript number: hand it over as a string"
-    ))
 }
 
 const ACCESSOR_HINT: &str = "copy it with `{ ...value }`, which runs the getters";
