@@ -33,10 +33,7 @@ fn cells(criterion: &mut Criterion) {
         builder.open_blocking().expect("a session")
     };
     let (session, cached) = (open(false), open(true));
-    let long: String = (0..5)
-        .map(|n| format!("def f{n}(a):\n    total = 0\n    for i in range(a):\n        total += i\n    return total\n\n\n"))
-        .collect::<String>()
-        + "f0(3)\n";
+    let (long, longer) = (long_cell(40), long_cell(1000));
     for (name, runtime) in runtimes() {
         let mut group = criterion.benchmark_group(name);
         group.bench_function("empty round trip", |bencher| {
@@ -48,13 +45,14 @@ fn cells(criterion: &mut Criterion) {
             let echo = Echo::start(|| Python::attach(bare));
             bencher.iter(|| runtime.block_on(echo.call()));
         });
-        let sources: [(&str, &str); 6] = [
+        let sources: [(&str, &str); 7] = [
             ("1+1", "1+1"),
             ("assignment", "x = 1"),
             ("print", "print('hello world')"),
             ("nested return", "for i in range(3):\n    if i: return i"),
             ("await", "import asyncio\nawait asyncio.sleep(0)"),
             ("40 lines", &long),
+            ("1000 lines", &longer),
         ];
         for (name, source) in sources {
             group.bench_function(name, |bencher| {
@@ -66,6 +64,16 @@ fn cells(criterion: &mut Criterion) {
         }
         group.finish();
     }
+}
+
+/// A cell of about `lines` lines that ends in an expression.
+fn long_cell(lines: usize) -> String {
+    let function = |n| {
+        format!(
+            "def f{n}(a):\n    total = 0\n    for i in range(a):\n        total += i\n    return total\n\n\n\n"
+        )
+    };
+    (0..lines / 8).map(function).collect::<String>() + "f0(3)\n"
 }
 
 /// `1+1` through the C API alone.

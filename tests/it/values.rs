@@ -212,7 +212,7 @@ fn the_value_budget_is_exact_and_cheap_to_hit() {
             let error = outcome.failed(FailureKind::OutputLimit);
             assert!(error.message.contains("1000"), "{outcome:#?}");
             assert_eq!(outcome.value, None);
-            assert!(took.as_secs() < 1, "{took:?} for {code}");
+            assert!(took.as_secs() < 3, "{took:?} for {code}");
         },
     );
     // What the budget cuts short is not looked at further: the NaN beyond it is never seen.
