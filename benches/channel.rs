@@ -3,7 +3,7 @@
 //!
 //! Compare as ratios within one run: waking a thread across idle cores costs ten times what it costs on one core, and the
 //! scheduler decides. `taskset -c 0 cargo bench --bench channel` takes the scheduler out of it; measured so on two virtual
-//! cores, µs: empty round trip 2.2, with the bare `1+1` 6.9, a cell of `1+1` 8.0, the same from the code cache 3.6.
+//! cores, µs: empty round trip 2.2, a cell of `1+1` from the code cache 3.6.
 #![expect(clippy::expect_used, reason = "a bench that cannot go on ends")]
 
 use std::hint::black_box;
@@ -37,13 +37,12 @@ fn cells(criterion: &mut Criterion) {
     for (name, runtime) in runtimes() {
         let mut group = criterion.benchmark_group(name);
         group.bench_function("empty round trip", |bencher| {
-            let echo = Echo::start(|| ());
+            let echo = Echo::start();
             bencher.iter(|| runtime.block_on(echo.call()));
         });
-        // The floor of a cell: what wakes whom across cores depends on how long the other side works.
-        group.bench_function("bare 1+1 behind a channel", |bencher| {
-            let echo = Echo::start(|| Python::attach(bare));
-            bencher.iter(|| runtime.block_on(echo.call()));
+        // With the empty round trip, the floor of a cell of `1+1`.
+        group.bench_function("bare 1+1, no channel", |bencher| {
+            Python::attach(|py| bencher.iter(|| bare(py)));
         });
         let sources: [(&str, &str); 7] = [
             ("1+1", "1+1"),
@@ -103,15 +102,14 @@ fn run(runtime: &Runtime, session: &Session, source: &str) -> bool {
         .ok
 }
 
-/// A thread behind a channel that does its work and answers: what any design with a thread of its own pays.
+/// A thread behind a channel that answers at once: what any design with a thread of its own pays.
 struct Echo(crossbeam_channel::Sender<oneshot::Sender<u64>>);
 
 impl Echo {
-    fn start(work: impl Fn() + Send + 'static) -> Self {
+    fn start() -> Self {
         let (sender, receiver) = crossbeam_channel::unbounded::<oneshot::Sender<u64>>();
         std::thread::spawn(move || {
             for reply in receiver {
-                work();
                 let _ = reply.send(1);
             }
         });
