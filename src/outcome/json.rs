@@ -1,8 +1,8 @@
 //! [`Json`]: a value as JSON text, kept as text until somebody wants to read it.
 //!
 //! Valid by construction: an engine's converter wrote it, or [`Json::new`] checked it. `serde_json`'s own `RawValue` would
-//! parse the text once more each time one is made (about a third of what converting a 50 MB list costs), so the text is
-//! held as a plain string and becomes a `RawValue` only where an outcome is written to a wire.
+//! parse the text once more each time one is made, so the text is held as a plain string and becomes a `RawValue` only where
+//! an outcome is written to a wire.
 
 use std::fmt;
 

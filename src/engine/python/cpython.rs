@@ -280,7 +280,7 @@ pub(super) unsafe fn traverse(
     true
 }
 
-/// The size of a list, read from its memory: the limited API's call costs 5 % of a list's conversion.
+/// The size of a list, read from its memory; the limited API has a call for it, which checks the type each time.
 ///
 /// # Safety
 ///

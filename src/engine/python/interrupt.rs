@@ -140,7 +140,7 @@ pub(super) fn end(py: Python<'_>, epoch: u64) -> bool {
     if TRACING.swap(false, Ordering::Relaxed) {
         cpython::clear_trace(py);
     }
-    HEARD.load(Ordering::Relaxed) == epoch
+    was_heard(epoch)
 }
 
 /// Whether the cell of `epoch` was interrupted.

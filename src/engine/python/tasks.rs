@@ -10,7 +10,7 @@ use super::helper;
 /// What the interrupt calls, on the interpreter's thread.
 static CANCEL_INSTEAD: OnceLock<Py<PyAny>> = OnceLock::new();
 
-/// The functions of `tasks.py`. It is loaded by the first cell that awaits: importing asyncio takes 30 ms.
+/// The functions of `tasks.py`. It is loaded by the first cell that awaits: importing asyncio takes longer than everything else a first cell does.
 #[derive(Debug)]
 pub(super) struct Tasks {
     module: Py<PyModule>,
