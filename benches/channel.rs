@@ -41,9 +41,13 @@ fn cells(criterion: &mut Criterion) {
             let echo = Echo::start();
             bencher.iter(|| runtime.block_on(echo.call()));
         });
-        // With the empty round trip, the floor of a cell of `1+1`.
+        // With the empty round trip, the floor of a cell of `1+1`: summed up, and in one.
         group.bench_function("bare 1+1, no channel", |bencher| {
             Python::attach(|py| bencher.iter(|| bare(py)));
+        });
+        group.bench_function("round trip to a bare 1+1", |bencher| {
+            let echo = Echo::of_python(bare);
+            bencher.iter(|| runtime.block_on(echo.call()));
         });
         let sources: [(&str, &str); 7] = [
             ("1+1", "1+1"),
@@ -113,6 +117,21 @@ impl Echo {
             for reply in receiver {
                 let _ = reply.send(1);
             }
+        });
+        Self(sender)
+    }
+
+    /// The same, with work for CPython before each answer.
+    fn of_python(work: fn(Python<'_>)) -> Self {
+        let (sender, receiver) = crossbeam_channel::unbounded::<oneshot::Sender<u64>>();
+        std::thread::spawn(move || {
+            // Attached once: a thread that attaches for each answer makes itself known to CPython anew, for ten microseconds.
+            Python::attach(|py| {
+                while let Ok(reply) = py.detach(|| receiver.recv()) {
+                    work(py);
+                    let _ = reply.send(1);
+                }
+            });
         });
         Self(sender)
     }

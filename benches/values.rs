@@ -52,6 +52,9 @@ fn measure(py: Python<'_>, criterion: &mut Criterion, name: &str, source: &CStr)
             text
         });
     });
+    group.bench_function("pythonize out", |bencher| {
+        bencher.iter(|| by_pythonize(black_box(&value)));
+    });
     group.bench_function("json.dumps", |bencher| {
         bencher.iter(|| {
             dumps
@@ -61,6 +64,9 @@ fn measure(py: Python<'_>, criterion: &mut Criterion, name: &str, source: &CStr)
     });
     group.bench_function("from_json", |bencher| {
         bencher.iter(|| from_json(py, black_box(&text)).unwrap_or_else(|error| panic!("{error}")));
+    });
+    group.bench_function("pythonize in", |bencher| {
+        bencher.iter(|| into_python(py, black_box(&text)));
     });
     let python_text = text.as_str().into_pyobject(py)?;
     group.bench_function("json.loads", |bencher| {
@@ -72,6 +78,22 @@ fn measure(py: Python<'_>, criterion: &mut Criterion, name: &str, source: &CStr)
     });
     group.finish();
     Ok(())
+}
+
+/// The way out through serde: no check for cycles, no path in a refusal.
+fn by_pythonize(value: &Bound<'_, PyAny>) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut python = pythonize::Depythonizer::from_object(value);
+    serde_transcode::transcode(&mut python, &mut serde_json::Serializer::new(&mut text))
+        .unwrap_or_else(|error| panic!("{error}"));
+    text
+}
+
+/// The way in through serde: integers beyond 64 bits would come as floats.
+fn into_python<'py>(py: Python<'py>, text: &str) -> Bound<'py, PyAny> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    serde_transcode::transcode(&mut json, pythonize::Pythonizer::new(py))
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 criterion_group!(benches, values);

@@ -66,6 +66,9 @@ pub(super) struct Compiled {
     /// Something in the cell has code of its own (a function, a class, before 3.12 a comprehension) that may outlive the cell
     /// and names its file: not for a code cache, and the cell's lines must stay known.
     pub(super) has_functions: bool,
+    /// No part names anything, so that no code runs but operators on constants: nobody can look for the cell's lines before it
+    /// has failed.
+    pub(super) names_nothing: bool,
     /// The text as compiled, where it is not the one given: plain newlines, without a block's indentation.
     pub(super) source: Option<String>,
     /// How many columns of indentation were taken off each line: what a position needs to be one of the text given.
@@ -310,10 +313,11 @@ impl<'py> Code<'py> {
             [_, Some(_)] => Ending::Expression,
             [_, None] => Ending::Nothing,
         });
-        let (mut awaits, mut has_functions) = (false, false);
+        let (mut awaits, mut has_functions, mut names_nothing) = (false, false, true);
         for part in self.parts.iter().flatten() {
             awaits |= flags_of(part)? & CO_COROUTINE != 0;
             has_functions |= has_nested_code(part)?;
+            names_nothing &= has_no_names(part)?;
         }
         let slots = self.slots.map(Bound::unbind);
         Ok(Compiled {
@@ -321,6 +325,7 @@ impl<'py> Code<'py> {
             ending,
             awaits,
             has_functions,
+            names_nothing: names_nothing && !has_functions,
             source: None,
             indentation: 0,
             slots,
@@ -342,6 +347,11 @@ fn has_nested_code(code: &Bound<'_, PyCode>) -> PyResult<bool> {
     Ok(constants
         .iter_borrowed()
         .any(|constant| constant.is_instance_of::<PyCode>()))
+}
+
+fn has_no_names(code: &Bound<'_, PyCode>) -> PyResult<bool> {
+    let names = code.getattr(intern!(code.py(), "co_names"))?;
+    Ok(names.cast::<PyTuple>()?.is_empty())
 }
 
 /// Compiles with all warnings ignored, for a text that has given its warnings before.

@@ -157,18 +157,19 @@ impl Interpreter {
         file_name: &Bound<'_, PyString>,
         source: &str,
     ) -> PyResult<()> {
-        let lines = if source.ends_with('\n') {
-            PyList::new(py, source.split_inclusive('\n').collect::<Vec<_>>())?
-        } else {
-            let (whole, last) =
-                source.split_at(source.rfind('\n').map_or(0, |newline| newline + 1));
-            let lines = PyList::new(py, whole.split_inclusive('\n').collect::<Vec<_>>())?;
-            lines.append(format!("{last}\n"))?;
-            lines
+        let line = |line: &str| match line.ends_with('\n') {
+            true => PyString::new(py, line),
+            false => PyString::new(py, &format!("{line}\n")),
         };
+        let lines: Vec<_> = source.split_inclusive('\n').map(line).collect();
+        let lines = PyList::new(py, lines)?;
         self.linecache
             .bind(py)
             .set_item(file_name, (source.len(), py.None(), lines, file_name))
+    }
+
+    pub(super) fn has_lines(&self, py: Python<'_>, file_name: &Bound<'_, PyString>) -> bool {
+        self.linecache.bind(py).contains(file_name).unwrap_or(false)
     }
 
     /// Forgets the lines of a cell.

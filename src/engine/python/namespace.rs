@@ -183,6 +183,9 @@ impl PythonSession {
                     Some(cell) => cell.file_name.clone(),
                     None => self.file_name(task.number),
                 };
+                if let Some(cell) = &cell {
+                    self.recall_lines(py, task.code, cell);
+                }
                 let (error, from_compiler) = match &stumble {
                     Stumble::Compiling(error) => (error, true),
                     Stumble::Running(error) => (error, false),
@@ -213,7 +216,8 @@ impl PythonSession {
     }
 
     fn file_name(&self, number: u64) -> String {
-        format!("<cell {number}{}", self.suffix)
+        let mut digits = itoa::Buffer::new();
+        ["<cell ", digits.format(number), &self.suffix].concat()
     }
 
     fn compile_and_execute(
@@ -231,20 +235,22 @@ impl PythonSession {
             Ok(compiled) => compiled,
             Err(error) => return (None, Err(Stumble::Compiling(error))),
         };
-        let source = compiled.source.as_deref().unwrap_or(task.code);
-        let remembered = self.interpreter.remember_lines(py, &python_name, source);
-        self.note_lines(py, python_name.unbind(), compiled.has_functions);
         let cell = Rc::new(Cached {
             compiled,
             file_name,
         });
-        if let Err(error) = remembered {
-            return (Some(cell), Err(Stumble::Running(error)));
-        }
-        let result = self.execute(py, task, &cell.compiled);
+        let compiled = &cell.compiled;
+        let remembered = match compiled.names_nothing {
+            true => Ok(()),
+            false => self.remember_lines(py, task.code, compiled, &python_name),
+        };
+        let result = match remembered {
+            Ok(()) => self.execute(py, task, compiled),
+            Err(error) => Err(Stumble::Running(error)),
+        };
         if let Some(cache) = &mut self.cache
-            && !cell.compiled.has_functions
-            && cell.compiled.ending != Ending::Flagged
+            && !compiled.has_functions
+            && compiled.ending != Ending::Flagged
             && task.code.len() <= CACHED_BYTES
         {
             if cache.len() >= CACHED_CELLS {
@@ -255,16 +261,36 @@ impl PythonSession {
         (Some(cell), result)
     }
 
-    fn note_lines(&mut self, py: Python<'_>, file_name: Py<PyString>, for_ever: bool) {
-        if for_ever {
+    /// Lets tracebacks find the cell's lines.
+    fn remember_lines(
+        &mut self,
+        py: Python<'_>,
+        code: &str,
+        compiled: &Compiled,
+        file_name: &Bound<'_, PyString>,
+    ) -> PyResult<()> {
+        let source = compiled.source.as_deref().unwrap_or(code);
+        let remembered = self.interpreter.remember_lines(py, file_name, source);
+        let file_name = file_name.clone().unbind();
+        if compiled.has_functions {
             self.kept.push(file_name);
-            return;
+            return remembered;
         }
         self.remembered.push_back(file_name);
         if self.remembered.len() > REMEMBERED_CELLS
             && let Some(oldest) = self.remembered.pop_front()
         {
             self.interpreter.forget_lines(py, &oldest);
+        }
+        remembered
+    }
+
+    /// Brings back the lines of a cell that failed, where they were not wanted before or are forgotten.
+    fn recall_lines(&mut self, py: Python<'_>, code: &str, cell: &Cached) {
+        let file_name = PyString::new(py, &cell.file_name);
+        if !self.interpreter.has_lines(py, &file_name) {
+            // Without them the traceback lacks a line, no more.
+            let _ = self.remember_lines(py, code, &cell.compiled, &file_name);
         }
     }
 

@@ -5,6 +5,7 @@
 //! errors are those of V8, which say where the text is broken.
 
 mod circle;
+mod members;
 mod parse;
 mod revive;
 mod stringify;

@@ -8,7 +8,8 @@ use boa_engine::object::JsObject;
 use boa_engine::property::PropertyKey;
 use boa_engine::{Context, JsNativeError, JsResult, JsValue, js_string};
 
-use super::{JsString, name_of};
+use super::members::Members;
+use super::{JsString, Watch, name_of};
 use crate::engine::javascript::boa::realm::Known;
 
 /// The text that a value was parsed from.
@@ -23,7 +24,7 @@ struct Level<'o> {
     holder: JsObject,
     key: PropertyKey,
     object: JsObject,
-    keys: Vec<PropertyKey>,
+    members: Members,
     next: usize,
     origin: Option<&'o Origin>,
 }
@@ -43,7 +44,9 @@ pub(super) fn revive(
     root.create_data_property_or_throw(js_string!(), value, context)?;
     let mut levels: Vec<Level<'_>> = Vec::new();
     let mut member = (root, PropertyKey::from(js_string!()), origin);
+    let mut watch = Watch::of(context);
     loop {
+        watch.turn()?;
         // Down, to a value without members.
         let (holder, key, origin) = member;
         let value = holder.get(key.clone(), context)?;
@@ -51,7 +54,7 @@ pub(super) fn revive(
             levels.push(Level {
                 holder,
                 key,
-                keys: members(&known, &object, context)?,
+                members: Members::of(&object, None, &known.json, context)?,
                 object,
                 next: 0,
                 origin,
@@ -65,8 +68,9 @@ pub(super) fn revive(
             let Some(level) = levels.last_mut() else {
                 return Ok(revived.unwrap_or_default());
             };
-            if let Some(value) = revived.take() {
-                let key = level.keys[level.next].clone();
+            if let Some(value) = revived.take()
+                && let Some(key) = level.members.key(level.next)
+            {
                 level.next += 1;
                 if value.is_undefined() {
                     known
@@ -76,11 +80,11 @@ pub(super) fn revive(
                     level.object.create_data_property(key, value, context)?;
                 }
             }
-            if let Some(key) = level.keys.get(level.next) {
+            if let Some(key) = level.members.key(level.next) {
                 let origin = level
                     .origin
-                    .and_then(|origin| origin.member(level.next, key));
-                break (level.object.clone(), key.clone(), origin);
+                    .and_then(|origin| origin.member(level.next, &key));
+                break (level.object.clone(), key, origin);
             }
             if let Some(level) = levels.pop() {
                 let value = level.object.into();
@@ -105,17 +109,6 @@ impl Origin {
             Self::Object(origins) => origins.get(key),
         }
     }
-}
-
-fn members(known: &Known, object: &JsObject, context: &mut Context) -> JsResult<Vec<PropertyKey>> {
-    if !known.json.is_array(object, context)? {
-        return known.json.keys(object, context);
-    }
-    let length = object
-        .get(js_string!("length"), context)?
-        .to_length(context)?;
-    let length = u32::try_from(length).unwrap_or(u32::MAX);
-    Ok((0..length).map(PropertyKey::from).collect())
 }
 
 fn call(

@@ -11,6 +11,7 @@ use boa_engine::{
     Context, JsBigInt, JsNativeError, JsResult, JsString, JsValue, JsVariant, js_string,
 };
 
+use super::members::Members;
 use super::{Watch, circle, name_of};
 use crate::engine::javascript::boa::realm::Known;
 use crate::engine::javascript::boa::text::Builder;
@@ -116,27 +117,14 @@ pub(super) struct Level {
     is_empty: bool,
 }
 
-enum Members {
-    Elements(u64),
-    Properties(Rc<[PropertyKey]>),
-}
-
 impl Level {
-    fn key(&self, index: usize) -> Option<PropertyKey> {
-        match &self.members {
-            Members::Elements(length) if (index as u64) < *length => Some(index.into()),
-            Members::Elements(_) => None,
-            Members::Properties(keys) => keys.get(index).cloned(),
-        }
-    }
-
     pub(super) fn is_array(&self) -> bool {
         matches!(self.members, Members::Elements(_))
     }
 
     /// The member that is being written.
     pub(super) fn current(&self) -> Option<PropertyKey> {
-        self.key(self.next.wrapping_sub(1))
+        self.members.key(self.next.wrapping_sub(1))
     }
 }
 
@@ -157,7 +145,7 @@ impl Writer<'_> {
         self.begin(value)?;
         while let Some(level) = self.levels.last_mut() {
             self.watch.turn()?;
-            let Some(key) = level.key(level.next) else {
+            let Some(key) = level.members.key(level.next) else {
                 self.end()?;
                 continue;
             };
@@ -261,17 +249,12 @@ impl Writer<'_> {
             return Err(circle::error(&self.levels, &object));
         }
         self.out.check_length()?;
-        let members = if self.known.json.is_array(&object, self.context)? {
-            self.out.ascii("[");
-            let length = object.get(js_string!("length"), self.context)?;
-            Members::Elements(length.to_length(self.context)?)
-        } else {
-            self.out.ascii("{");
-            Members::Properties(match &self.names {
-                Some(names) => names.clone(),
-                None => self.known.json.keys(&object, self.context)?.into(),
-            })
-        };
+        let names = self.names.as_ref();
+        let members = Members::of(&object, names, &self.known.json, self.context)?;
+        self.out.ascii(match members {
+            Members::Elements(_) => "[",
+            Members::Properties(_) => "{",
+        });
         self.levels.push(Level {
             object,
             members,
