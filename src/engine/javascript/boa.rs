@@ -89,6 +89,7 @@ impl Session {
             .host_hooks(Rc::new(Hooks {
                 rejections: rejections.clone(),
                 largest_buffer: opening.limits.memory_mb << 20,
+                budget,
             }))
             .module_loader(Rc::new(Loader::new(Modules::new(opening.cwd.clone()))))
             .can_block(false)
@@ -128,6 +129,7 @@ impl Engine for Session {
     fn run(&mut self, task: &Task<'_>) -> Completion {
         limits::begin(&mut self.context);
         if let Some(budget) = self.known.budget {
+            budget.collect_by(boa_gc::force_collect);
             memory::arm(budget, limits::trip);
         }
         self.stopper.begin(task.epoch);
@@ -252,6 +254,7 @@ struct Hooks {
     /// Promises that were rejected while nothing handled them.
     rejections: Rc<RefCell<Vec<JsObject<Promise>>>>,
     largest_buffer: u64,
+    budget: Option<Budget>,
 }
 
 impl HostHooks for Hooks {
@@ -281,7 +284,11 @@ impl HostHooks for Hooks {
         }
     }
 
+    /// boa asks before it makes a buffer.
     fn max_buffer_size(&self, _: &mut Context) -> u64 {
+        if let Some(budget) = self.budget {
+            budget.collect_by(boa_gc::force_collect);
+        }
         self.largest_buffer
     }
 }

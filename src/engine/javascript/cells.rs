@@ -138,7 +138,7 @@ impl Cells {
         }
         let promise = realm.promise(&value).is_some().then_some(value.clone());
         let ending = self.settle(realm, entry, promise.as_ref())?;
-        self.report_rejections(realm, promise.as_ref());
+        self.report_rejections(realm, promise.as_ref())?;
         Ok(match (promise, ending) {
             (None, _) => Ending::Value(value),
             (Some(promise), Some(PromiseState::Pending) | None) => {
@@ -149,6 +149,11 @@ impl Cells {
                 }
             }
             (Some(_), Some(PromiseState::Fulfilled(value))) => Ending::Value(value),
+            (Some(_), Some(PromiseState::Rejected(reason)))
+                if realm.is_out_of_memory(Some(&reason)) =>
+            {
+                return Err(Abrupt::Memory);
+            }
             (Some(_), Some(PromiseState::Rejected(reason))) => {
                 let sources = self.host.sources.borrow();
                 Ending::Failed(failure::thrown(realm, &sources, &reason, file))
@@ -168,6 +173,10 @@ impl Cells {
             while realm.run_job()? {
                 if self.host.stopper.is_pressed() {
                     return Err(Abrupt::Stopped(None));
+                }
+                // boa's async functions swallow what ends them then.
+                if realm.is_out_of_memory(None) {
+                    return Err(Abrupt::Memory);
                 }
             }
             self.host.act_for(cell);
@@ -206,10 +215,18 @@ impl Cells {
         }
     }
 
-    fn report_rejections<R: Realm>(&self, realm: &mut R, except: Option<&R::Value>) {
+    fn report_rejections<R: Realm>(
+        &self,
+        realm: &mut R,
+        except: Option<&R::Value>,
+    ) -> Result<(), Abrupt<R::Value>> {
         for reason in realm.take_rejections(except) {
+            if realm.is_out_of_memory(Some(&reason)) {
+                return Err(Abrupt::Memory);
+            }
             self.host.report(realm, "Uncaught (in promise)", &reason);
         }
+        Ok(())
     }
 
     fn abrupt<R: Realm>(

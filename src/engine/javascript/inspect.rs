@@ -17,9 +17,6 @@ pub(super) use self::strings::quoted;
 const DEEPEST: usize = 64;
 /// How many items of an array, a map or a set are shown, and how many properties of an object.
 const MAX_ITEMS: usize = 100;
-/// How many UTF-16 units of a string inside another value are shown.
-const MAX_STRING: usize = 10_000;
-
 /// How much is shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Detail {
@@ -27,6 +24,8 @@ pub(super) struct Detail {
     pub(super) depth: usize,
     /// About how many bytes in all; past it, what is left is an ellipsis.
     pub(super) bytes: usize,
+    /// How many UTF-16 units of a string.
+    pub(super) string: usize,
 }
 
 impl Detail {
@@ -34,16 +33,19 @@ impl Detail {
     pub(super) const CONSOLE: Self = Self {
         depth: 2,
         bytes: 1 << 20,
+        string: 10_000,
     };
     /// What an outcome shows of a value.
     pub(super) const DISPLAY: Self = Self {
         depth: 2,
         bytes: 64 << 10,
+        string: 10_000,
     };
     /// What `inspect` says of a variable.
     pub(super) const PREVIEW: Self = Self {
         depth: 1,
         bytes: 400,
+        string: 200,
     };
 }
 
@@ -59,6 +61,7 @@ pub(super) fn inspect<R: Realm>(
         sources,
         depth: detail.depth.min(DEEPEST),
         bytes_left: detail.bytes as isize,
+        longest_string: detail.string,
         enclosing: Vec::new(),
         circular: Vec::new(),
         deepest: 0,
@@ -74,6 +77,7 @@ struct Printer<'r, R: Realm> {
     sources: &'r Sources,
     depth: usize,
     bytes_left: isize,
+    longest_string: usize,
     /// The objects that are being printed, outermost first.
     enclosing: Vec<usize>,
     /// Those of them that something inside refers to, in the order of their numbers.
@@ -134,7 +138,7 @@ impl<R: Realm> Printer<'_, R> {
     }
 
     fn string(&self, text: &Text) -> String {
-        strings::in_object(text, self.indentation)
+        strings::in_object(text, self.longest_string, self.indentation)
     }
 
     /// A key as it stands before its value.

@@ -91,6 +91,9 @@ pub(super) trait Realm {
     fn has_global(&mut self, name: &str) -> bool;
     /// Makes the engine fit to run again after a cell, however that ended.
     fn recover(&mut self);
+    /// Whether the cell has run out of its memory budget: by what the engine noted, or by the reason of a promise that it
+    /// left rejected.
+    fn is_out_of_memory(&mut self, reason: Option<&Self::Value>) -> bool;
     /// Gives the engine some memory beyond its budget, until it recovers.
     fn reserve_memory(&mut self);
     /// Whether what is alive nearly fills the memory budget.

@@ -8,6 +8,7 @@ use boa_engine::builtins::array_buffer::ArrayBuffer;
 use boa_engine::builtins::dataview::DataView;
 use boa_engine::builtins::date::Date;
 use boa_engine::builtins::error::Error;
+use boa_engine::builtins::function::OrdinaryFunction;
 use boa_engine::builtins::map::ordered_map::OrderedMap;
 use boa_engine::builtins::promise::{Promise, PromiseState as BoaPromiseState};
 use boa_engine::builtins::proxy::Proxy;
@@ -347,11 +348,16 @@ impl Realm for Entered<'_> {
             .map(|text| text.to_std_string_lossy())
     }
 
+    /// boa keeps the source of every function that it compiled but a class's constructor.
     fn function_source(&mut self, function: &JsValue) -> Option<String> {
         let known = self.known;
-        self.ask(&known.function_text, function)?
-            .as_string()
-            .map(|text| text.to_std_string_lossy())
+        let text = self.ask(&known.function_text, function)?.as_string()?;
+        let text = text.to_std_string_lossy();
+        let is_compiled = function.as_object()?.is::<OrdinaryFunction>();
+        if is_compiled && text.ends_with("{ [native code] }") {
+            return Some("class".to_owned());
+        }
+        Some(text)
     }
 
     fn is_intrinsic(&mut self, prototype: &JsValue, intrinsic: Intrinsic) -> bool {
@@ -528,6 +534,10 @@ impl Realm for Entered<'_> {
     fn recover(&mut self) {
         memory::disarm();
         limits::reset(self.context);
+    }
+
+    fn is_out_of_memory(&mut self, _: Option<&JsValue>) -> bool {
+        memory::is_tripped()
     }
 
     fn reserve_memory(&mut self) {

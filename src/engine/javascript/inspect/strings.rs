@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use super::MAX_STRING;
 use crate::engine::javascript::realm::Text;
 
 /// The width that a line of output keeps to where it can.
@@ -36,20 +35,22 @@ pub(in crate::engine::javascript) fn quoted(text: &Text) -> String {
 }
 
 /// A string inside another value: cut when it is long, on several lines when it has several and is wide.
-pub(super) fn in_object(text: &Text, indentation: usize) -> String {
-    let Text::Utf8(text) = text else {
-        return quoted(text);
+pub(super) fn in_object(text: &Text, longest: usize, indentation: usize) -> String {
+    let units = match text {
+        Text::Utf8(text) => text.encode_utf16().count(),
+        Text::Broken(units) => units.len(),
     };
-    let units = text.encode_utf16().count();
-    let (text, trailer) = if units > MAX_STRING {
-        let left_out = units - MAX_STRING;
-        let plural = if left_out == 1 { "" } else { "s" };
-        (
-            cut(text, MAX_STRING),
-            format!("... {left_out} more character{plural}"),
-        )
-    } else {
-        (text.as_str(), String::new())
+    let trailer = match units.saturating_sub(longest) {
+        0 => String::new(),
+        1 => "... 1 more character".to_owned(),
+        more => format!("... {more} more characters"),
+    };
+    let text = match text {
+        Text::Utf8(text) => cut(text, longest),
+        Text::Broken(units) => {
+            let units = &units[..longest.min(units.len())];
+            return quoted(&Text::Broken(units.to_vec())) + &trailer;
+        }
     };
     if units > 16
         && units as isize > LINE as isize - indentation as isize - 4

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use rquickjs::{Coerced, Ctx, Function, Object, Persistent, Promise, Value, promise};
+use rquickjs::{Coerced, Ctx, Function, Object, Persistent, Promise, Value, object, promise};
 
 use super::raw::{self, Key};
 use crate::engine::javascript::cells::Entry;
@@ -249,17 +249,20 @@ impl<'js> Entered<'js> {
         if value.is_uncatchable_error() || stopper.is_pressed() {
             return Abrupt::Stopped(self.stack_of(&value));
         }
-        let is_out_of_memory = if value.is_null() {
-            // There was no memory left for an error.
-            raw::memory_used(&self.context) > self.shared.memory_limit / 2
-        } else {
-            value.is_error() && self.own_text(&value, "message").as_deref() == Some("out of memory")
-        };
-        if is_out_of_memory {
+        if self.tells_of_memory(&value) {
             Abrupt::Memory
         } else {
             Abrupt::Thrown(value)
         }
+    }
+
+    /// Whether it is what QuickJS throws when it gets no more memory.
+    fn tells_of_memory(&self, thrown: &Value<'js>) -> bool {
+        if thrown.is_null() {
+            // There was none left for an error.
+            return raw::memory_used(&self.context) > self.shared.memory_limit / 2;
+        }
+        thrown.is_error() && self.own_text(thrown, "message").as_deref() == Some("out of memory")
     }
 }
 
@@ -459,7 +462,9 @@ impl<'js> Realm for Entered<'js> {
             return self.undefined();
         };
         for (name, value) in properties {
-            let _ = object.set(name, value);
+            // Defined and not set, since `__proto__` is a name like any other to JSON.
+            let property = object::Property::from(value);
+            let _ = object.prop(name, property.writable().enumerable().configurable());
         }
         object.into_value()
     }
@@ -547,6 +552,10 @@ impl<'js> Realm for Entered<'js> {
 
     fn recover(&mut self) {
         raw::set_memory_limit(&self.context, self.shared.memory_limit);
+    }
+
+    fn is_out_of_memory(&mut self, reason: Option<&Value<'js>>) -> bool {
+        reason.is_some_and(|reason| self.tells_of_memory(reason))
     }
 
     fn reserve_memory(&mut self) {
