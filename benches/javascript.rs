@@ -157,6 +157,7 @@ impl Bare {
                 let runtime = rquickjs::Runtime::new().expect("a runtime");
                 Self::QuickJs(rquickjs::Context::full(&runtime).expect("a context"))
             }
+            other => panic!("no bare engine for `{}`", other.as_str()),
         }
     }
 

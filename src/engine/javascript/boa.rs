@@ -9,6 +9,7 @@ mod json;
 mod limits;
 mod realm;
 mod regexps;
+mod shelter;
 mod strings;
 #[cfg(test)]
 mod tests;
@@ -58,6 +59,7 @@ impl Language for Boa {
             opening.clone(),
             self.stopper.clone(),
             self.flavour,
+            budget(opening)?,
         )?))
     }
 }
@@ -79,8 +81,8 @@ impl Session {
         opening: Opening,
         stopper: Arc<Stopper>,
         flavour: Flavour,
+        budget: Option<Budget>,
     ) -> Result<Self, EngineError> {
-        let budget = budget(&opening)?;
         let host = Host::new(opening.sink.clone(), stopper.clone());
         let executor = Rc::new(Executor::default());
         let rejections = Rc::new(RefCell::new(Vec::new()));
@@ -89,7 +91,6 @@ impl Session {
             .host_hooks(Rc::new(Hooks {
                 rejections: rejections.clone(),
                 largest_buffer: opening.limits.memory_mb << 20,
-                budget,
             }))
             .module_loader(Rc::new(Loader::new(Modules::new(opening.cwd.clone()))))
             .can_block(false)
@@ -129,8 +130,8 @@ impl Engine for Session {
     fn run(&mut self, task: &Task<'_>) -> Completion {
         limits::begin(&mut self.context);
         if let Some(budget) = self.known.budget {
-            budget.collect_by(boa_gc::force_collect);
             memory::arm(budget, limits::trip);
+            memory::collect_if_due(boa_gc::force_collect);
         }
         self.stopper.begin(task.epoch);
         let mut realm = Entered {
@@ -144,7 +145,14 @@ impl Engine for Session {
     }
 
     fn reset(&mut self, _: u64) -> Result<(), EngineError> {
-        *self = Self::open(self.opening.clone(), self.stopper.clone(), self.flavour)?;
+        let budget = self.known.budget;
+        *self = Self::open(
+            self.opening.clone(),
+            self.stopper.clone(),
+            self.flavour,
+            budget,
+        )?;
+        boa_gc::force_collect();
         Ok(())
     }
 
@@ -254,7 +262,6 @@ struct Hooks {
     /// Promises that were rejected while nothing handled them.
     rejections: Rc<RefCell<Vec<JsObject<Promise>>>>,
     largest_buffer: u64,
-    budget: Option<Budget>,
 }
 
 impl HostHooks for Hooks {
@@ -286,9 +293,7 @@ impl HostHooks for Hooks {
 
     /// boa asks before it makes a buffer.
     fn max_buffer_size(&self, _: &mut Context) -> u64 {
-        if let Some(budget) = self.budget {
-            budget.collect_by(boa_gc::force_collect);
-        }
+        memory::collect_if_due(boa_gc::force_collect);
         self.largest_buffer
     }
 }

@@ -59,8 +59,7 @@ pub(super) fn thrown<R: Realm>(
         .with_hint("throw an `Error`, which says where it comes from");
     }
     let constructor = class_name(realm, thrown);
-    let stack = realm.stack(thrown).unwrap_or_default();
-    let frames = sources.frames(&stack);
+    let frames = sources.frames_of(realm, thrown);
     let mut failure = Failure::new(
         FailureKind::Exception,
         cut(inherited_text(realm, thrown, "message").unwrap_or_default()),
@@ -115,8 +114,7 @@ pub(super) fn traceback<R: Realm>(realm: &mut R, sources: &Sources, error: &R::V
         }
         let constructor = class_name(realm, &error);
         text.push_str(&cut(error_header(realm, &error, constructor.as_deref())));
-        let stack = realm.stack(&error).unwrap_or_default();
-        for frame in sources.frames(&stack) {
+        for frame in sources.frames_of(realm, &error) {
             push_frame(sources, &frame, &mut text);
         }
         let cause = realm.key("cause");

@@ -108,8 +108,8 @@ impl<R: Realm> Printer<'_, R> {
             // Asking a proxy anything runs its traps; what it stands for is shown instead.
             return match self.realm.proxy_target(object) {
                 Some(target) if level <= self.depth => self.value(&target, level + 1),
-                Some(_) => "[Proxy]".to_owned(),
-                None => "<Revoked Proxy>".to_owned(),
+                // One too deep, one that is revoked, or any on boa, which tells nobody what it stands for.
+                _ => "[Proxy]".to_owned(),
             };
         }
         let identity = self.realm.identity(object);

@@ -1,10 +1,5 @@
 //! What the benches reach past the contract, to measure a part by itself. Nothing else may use it.
 
-#![expect(
-    missing_docs,
-    reason = "for benches alone, and named after what they measure"
-)]
-
 use std::sync::Arc;
 
 use super::rewrite::{self, Flavour};

@@ -33,6 +33,8 @@ struct Meter {
     is_tripped: Cell<bool>,
     /// What was in use after the last collection that was asked for.
     kept: Cell<i64>,
+    /// How much more may be in use before the next one.
+    growth: Cell<i64>,
 }
 
 /// Stops the cell that runs on this thread. Must not allocate.
@@ -46,6 +48,7 @@ thread_local! {
             trip: Cell::new(None),
             is_tripped: Cell::new(false),
             kept: Cell::new(0),
+            growth: Cell::new(i64::MAX),
         }
     };
 }
@@ -73,16 +76,6 @@ impl Budget {
             .saturating_add(i64::try_from(self.bytes).unwrap_or(i64::MAX))
     }
 
-    /// Collects garbage when a quarter of the budget was taken since the last time: boa's own collector sees objects alone,
-    /// and neither what arrays hold nor buffers.
-    pub(super) fn collect_by(self, collect: impl FnOnce()) {
-        let quarter = i64::try_from(self.bytes / 4).unwrap_or(i64::MAX);
-        if used() - METER.with(|meter| meter.kept.get()) > quarter {
-            collect();
-            METER.with(|meter| meter.kept.set(meter.used.get()));
-        }
-    }
-
     /// Whether what is alive nearly fills it.
     pub(super) fn is_nearly_used(self) -> bool {
         used()
@@ -97,8 +90,25 @@ pub(super) fn arm(budget: Budget, trip: Trip) {
     METER.with(|meter| {
         meter.is_tripped.set(false);
         meter.budget.set(budget.end());
+        meter
+            .growth
+            .set(i64::try_from(budget.bytes / 4).unwrap_or(i64::MAX));
         meter.trip.set(Some(trip));
     });
+}
+
+/// Collects garbage when a quarter of the budget was taken since the last time: boa's own collector sees objects alone, and
+/// neither what arrays hold nor buffers.
+pub(super) fn collect_if_due(collect: impl FnOnce()) {
+    let is_due = METER.with(|meter| {
+        let used = meter.used.get();
+        meter.kept.set(meter.kept.get().min(used));
+        used.saturating_sub(meter.kept.get()) > meter.growth.get()
+    });
+    if is_due {
+        collect();
+        METER.with(|meter| meter.kept.set(meter.used.get()));
+    }
 }
 
 /// Nothing is compared any more. Says whether the budget was passed.
@@ -135,12 +145,13 @@ pub(super) fn trip() {
     });
 }
 
-/// Runs work of ours whose memory is not the session's: what it allocates may be freed on another thread.
+/// Runs work of ours whose memory is not the session's: what it allocates may be freed on another thread. What it frees of
+/// the session's, by a collection, counts.
 pub(super) fn uncounted<T>(work: impl FnOnce() -> T) -> T {
     let (used, trip) = METER.with(|meter| (meter.used.get(), meter.trip.take()));
     let result = work();
     METER.with(|meter| {
-        meter.used.set(used);
+        meter.used.set(used.min(meter.used.get()));
         meter.trip.set(trip);
     });
     result

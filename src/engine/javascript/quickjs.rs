@@ -3,6 +3,7 @@
 //! A session has a runtime of its own on a thread of its own. QuickJS looks at its interrupt handler itself, and holds
 //! itself to its memory limit and to its share of the stack.
 
+mod allocator;
 mod loader;
 mod raw;
 mod realm;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use rquickjs::function::Rest;
 use rquickjs::{Context, Ctx, Function as QuickJsFunction, Persistent, Runtime, Value};
 
+use self::allocator::Allocator;
 use self::realm::{Entered, Shared};
 use super::cells::{Cells, Entry};
 use super::host::{Function, Host};
@@ -70,7 +72,7 @@ impl Session {
         let failed =
             |error: rquickjs::Error| EngineError(format!("QuickJS could not be started: {error}"));
         let host = Host::new(opening.sink.clone(), stopper.clone());
-        let runtime = Runtime::new().map_err(failed)?;
+        let runtime = Runtime::new_with_alloc(Allocator(stopper.clone())).map_err(failed)?;
         let shared = Rc::new(Shared::new(
             host.clone(),
             (opening.limits.memory_mb as usize) << 20,

@@ -55,6 +55,22 @@ impl Sources {
             .collect()
     }
 
+    /// The frames of an error. boa knows no place for a name that nothing defines where a cell begins with it; where the
+    /// source has that name once, its place is known all the same.
+    pub(super) fn frames_of<R: Realm>(&self, realm: &mut R, error: &R::Value) -> Vec<Frame> {
+        let stack = realm.stack(error).unwrap_or_default();
+        let mut frames = self.frames(&stack);
+        if let Some(frame) = frames.first_mut()
+            && frame.position.is_none()
+            && let Some(message) = inherited_text(realm, error, "message")
+            && let Some(name) = message.strip_suffix(" is not defined")
+            && let Some(positions) = self.cells.get(&frame.file)
+        {
+            frame.position = positions.only_place_of(name);
+        }
+        frames
+    }
+
     /// Reads `at f (<cell 3>:1:2)` or `at <cell 3>:1:2`.
     fn frame(&self, line: &str) -> Option<Frame> {
         let line = line.trim().strip_prefix("at ")?;
@@ -101,8 +117,7 @@ impl Sources {
         constructor: Option<&str>,
     ) -> String {
         let mut text = error_header(realm, error, constructor);
-        let stack = realm.stack(error).unwrap_or_default();
-        for frame in self.frames(&stack) {
+        for frame in self.frames_of(realm, error) {
             text.push_str("\n    at ");
             text.push_str(&frame.to_string());
         }

@@ -13,6 +13,9 @@ use crate::engine::Interrupter;
 /// How soon a press is repeated: an engine may have been busy where it does not look.
 const PRESS_AGAIN: Duration = Duration::from_millis(20);
 
+/// How long after the first press an engine that does not stop gets no more memory, where it asks.
+const STARVE_AFTER: Duration = Duration::from_millis(100);
+
 /// What an engine does besides looking at [`Stopper::is_pressed`], called under the lock while the cell runs.
 pub(super) type Poke = Box<dyn Fn() + Send + Sync>;
 
@@ -21,6 +24,8 @@ pub(super) struct Stopper {
     running: Mutex<Running>,
     /// The cell that must stop.
     pressed: AtomicU64,
+    /// The cell that did not stop in time.
+    starved: AtomicU64,
     /// The cell that runs, for the engine's own looks.
     current: AtomicU64,
     thread: Thread,
@@ -40,6 +45,7 @@ impl Stopper {
         Arc::new(Self {
             running: Mutex::default(),
             pressed: AtomicU64::new(0),
+            starved: AtomicU64::new(0),
             current: AtomicU64::new(0),
             thread: thread::current(),
         })
@@ -71,16 +77,25 @@ impl Stopper {
         current != 0 && self.pressed.load(Ordering::Acquire) == current
     }
 
+    /// Whether the cell that runs was to stop and has not.
+    pub(super) fn is_starved(&self) -> bool {
+        let current = self.current.load(Ordering::Relaxed);
+        current != 0 && self.starved.load(Ordering::Relaxed) == current
+    }
+
     fn lock(&self) -> MutexGuard<'_, Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Interrupter for Stopper {
-    fn press(&self, epoch: u64, _: Duration) -> Duration {
+    fn press(&self, epoch: u64, since: Duration) -> Duration {
         let running = self.lock();
         if running.epoch == epoch {
             self.pressed.store(epoch, Ordering::Release);
+            if since >= STARVE_AFTER {
+                self.starved.store(epoch, Ordering::Relaxed);
+            }
             if let Some(poke) = &running.poke {
                 poke();
             }

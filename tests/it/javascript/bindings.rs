@@ -116,12 +116,14 @@ fn any_json_goes_in_and_out_unchanged() {
         proptest::test_runner::TestRunner::new(config)
             .run(&value, |value| {
                 bind(&session, "value", &value).map_err(TestCaseError::fail)?;
-                let outcome = session.cell("return value");
-                let found: Value = outcome.value.as_ref().expect("a value").parse().unwrap();
-                prop_assert!(same(&found, &value), "{value} came back as {found}");
-                let theirs = session.cell("JSON.parse(JSON.stringify(value))");
-                let theirs: Value = theirs.value.as_ref().expect("a value").parse().unwrap();
-                prop_assert!(same(&theirs, &value), "{value} is {theirs} to JSON");
+                for code in ["return value", "JSON.parse(JSON.stringify(value))"] {
+                    let outcome = session.cell(code);
+                    let found = outcome.value.as_ref().map(Json::parse::<Value>);
+                    prop_assert!(
+                        matches!(&found, Some(Ok(found)) if same(found, &value)),
+                        "{value} came back from `{code}` as {outcome:#?}"
+                    );
+                }
                 Ok(())
             })
             .unwrap();
@@ -167,6 +169,12 @@ fn inspecting_names_every_binding_and_runs_nothing() {
                 )
             })
             .collect();
+        // boa tells nobody what a proxy stands for.
+        let trap = if engine.name == "boa" {
+            "[Proxy]"
+        } else {
+            "{}"
+        };
         for (name, type_name, preview) in [
             ("n", "number", "1"),
             ("text", "string", "\"it's\""),
@@ -177,7 +185,7 @@ fn inspecting_names_every_binding_and_runs_nothing() {
             ("bare", "null", "null"),
             ("unset", "undefined", "undefined"),
             ("boom", "Object", "{ x: [Getter] }"),
-            ("trap", "Proxy", "{}"),
+            ("trap", "Proxy", trap),
             ("map", "Map", "Map(1) { 1 => 2 }"),
             ("big", "bigint", "10n"),
             ("sym", "symbol", "Symbol(s)"),
@@ -217,24 +225,24 @@ fn the_memory_budget_holds_and_the_session_goes_on() {
     in_own_process!(|| {
         on_each_engine(|engine| {
             let limits = Limits::default()
-                .with_memory_mb(192)
+                .with_memory_mb(96)
                 .with_timeout(ms(20_000));
             let session = engine.open(|builder| builder.limits(limits));
             session.cell("let keep = { n: 41 }").succeeded();
             each(
                 [
-                    "const hog = []; for (;;) hog.push('x'.repeat(100000) + hog.length)",
-                    "const hog = []; for (;;) hog.push({ a: 1, b: [2] })",
-                    "const hog = []; for (;;) hog.push(new Uint8Array(1 << 20))",
-                    "const hog = new Map(); for (let i = 0; ; i++) hog.set(i, 'v' + i)",
+                    "let hog = []; for (;;) hog.push('x'.repeat(100000) + hog.length)",
+                    "let hog = []; for (;;) hog.push({ a: 1, b: [2] })",
+                    "let hog = []; for (;;) hog.push(new Uint8Array(1 << 20))",
+                    "let hog = new Map(); for (let i = 0; ; i++) hog.set(i, 'v' + i)",
                     "let hog = null; for (;;) hog = { hog }",
-                    "const hog = []; for (;;) { await null; hog.push(new Array(1000).fill(1)) }",
-                    "const hog = []; (function f() { hog.push(new Float64Array(1 << 16)); return Promise.resolve().then(f) })(); await new Promise(() => {})",
+                    "let hog = []; for (;;) { await null; hog.push(new Array(1000).fill(1)) }",
+                    "let hog = []; (function f() { hog.push(new Float64Array(1 << 16)); return Promise.resolve().then(f) })(); await new Promise(() => {})",
                 ],
                 |code| {
                     let (took, outcome) = timed(|| session.cell(code));
                     let error = outcome.failed(FailureKind::Memory);
-                    assert!(error.message.contains("192 MiB"), "{outcome:#?}");
+                    assert!(error.message.contains("96 MiB"), "{outcome:#?}");
                     assert!(took < ms(15_000), "{took:?} for {code} on {}", engine.name);
                     session.cell("keep.n + 1").returned(json!(42));
                     session

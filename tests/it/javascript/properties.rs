@@ -31,12 +31,12 @@ fn a_program_may_be_cut_into_cells_anywhere() {
                     let prelude = session.cell(PRELUDE);
                     prop_assert!(prelude.ok, "{prelude:#?}");
                 }
-                let program = statements.join("\n");
-                let at_once = whole.cell(&format!("{program}\n{SUMMARY}"));
+                let program = statements.join("\n;");
+                let at_once = whole.cell(&format!("{program}\n;{SUMMARY}"));
                 let (mut stdout, mut cell) = (String::new(), String::new());
                 for (statement, cut_here) in statements.iter().zip(cuts) {
                     cell.push_str(statement);
-                    cell.push('\n');
+                    cell.push_str("\n;");
                     if cut_here {
                         let outcome = cut.cell(&cell);
                         prop_assert!(outcome.ok, "{cell}\n{outcome:#?}");

@@ -94,6 +94,7 @@ pub(super) fn guard_at(
         .ok_or_else(lacks)?;
     let native = NativeFunction::from_copy_closure_with_captures(
         move |this, arguments, original: &JsObject, context| {
+            memory::collect_if_due(boa_gc::force_collect);
             guarded(this, arguments, original, context)
         },
         original,
@@ -237,6 +238,9 @@ fn check_array(length: f64) -> JsResult<()> {
 }
 
 fn check_memory(bytes: f64) -> JsResult<()> {
+    if bytes > memory::left() as f64 {
+        boa_gc::force_collect();
+    }
     if bytes > memory::left() as f64 {
         memory::trip();
         return Err(RuntimeLimitError::LoopIteration.into());

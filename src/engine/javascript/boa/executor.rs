@@ -43,6 +43,10 @@ impl Executor {
         Ok(true)
     }
 
+    pub(super) fn is_idle(&self) -> bool {
+        self.microtasks.borrow().is_empty() && self.others.borrow().is_empty()
+    }
+
     pub(super) fn clear(&self) {
         self.microtasks.borrow_mut().clear();
         self.others.borrow_mut().clear();

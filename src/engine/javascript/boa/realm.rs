@@ -30,6 +30,7 @@ use super::executor::Executor;
 use super::json::Operations;
 use super::limits;
 use super::regexps::RegExps;
+use super::shelter::{Shelter, Work};
 use crate::engine::EngineError;
 use crate::engine::javascript::host::Host;
 use crate::engine::javascript::memory::{self, Budget};
@@ -42,6 +43,7 @@ use crate::engine::javascript::realm::{
 pub(super) struct Known {
     pub(super) host: Rc<Host>,
     pub(super) executor: Rc<Executor>,
+    pub(super) shelter: Shelter,
     pub(super) array_nesting: Nesting,
     /// What the session may allocate, where that is counted.
     pub(super) budget: Option<Budget>,
@@ -72,6 +74,7 @@ impl Known {
         rejections: Rc<RefCell<Vec<JsObject<Promise>>>>,
         budget: Option<Budget>,
     ) -> Result<Self, EngineError> {
+        let shelter = Shelter::of(context)?;
         let regexps = RegExps::of(context);
         let json = Operations::of(context)?;
         let mut object = |path: &str| builtins::object_at(context, path);
@@ -99,6 +102,7 @@ impl Known {
             data_bytes: getter(&data_view, "byteLength")?,
             host,
             executor,
+            shelter,
             array_nesting: Nesting::new(0),
             budget,
             rejections,
@@ -306,7 +310,6 @@ impl Realm for Entered<'_> {
     }
 
     fn proxy_target(&mut self, _: &JsValue) -> Option<JsValue> {
-        // boa tells nobody.
         None
     }
 
@@ -472,7 +475,7 @@ impl Realm for Entered<'_> {
         });
         match script {
             Ok(script) => {
-                let result = script.evaluate(self.context);
+                let result = self.known.shelter.run(Work::Script(script), self.context);
                 self.finished(result)
             }
             Err(error) => Err(match self.abrupt(error) {
@@ -490,13 +493,17 @@ impl Realm for Entered<'_> {
         let Some(function) = function.as_object() else {
             return Ok(JsValue::undefined());
         };
-        let result = function.call(&JsValue::undefined(), arguments, self.context);
+        let work = Work::Call(function, arguments.to_vec());
+        let result = self.known.shelter.run(work, self.context);
         self.finished(result)
     }
 
     fn run_job(&mut self) -> Result<bool, Abrupt<JsValue>> {
-        let result = self.known.executor.run_next(self.context);
-        result.map_err(|error| self.abrupt(error))
+        if self.known.executor.is_idle() {
+            return Ok(false);
+        }
+        let result = self.known.shelter.run(Work::Job, self.context);
+        self.finished(result).map(|ran| ran.to_boolean())
     }
 
     fn drop_jobs(&mut self) {

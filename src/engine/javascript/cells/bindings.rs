@@ -134,7 +134,9 @@ impl Cells {
         self.declare(realm, &declared, &[])
             .map_err(|failure| EngineError(failure.message))?;
         let value = values::from_json(realm, value.as_str()).map_err(EngineError)?;
-        let setter = realm.evaluate(&format!("value => {{ {name} = value }}"), BINDINGS_FILE);
+        // No name of a parameter, which could be the one to be bound.
+        let setter = format!("(function () {{ {name} = arguments[0] }})");
+        let setter = realm.evaluate(&setter, BINDINGS_FILE);
         let is_set = setter
             .and_then(|setter| realm.call(&setter, &[value]))
             .is_ok();

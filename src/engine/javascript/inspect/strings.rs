@@ -25,7 +25,7 @@ pub(in crate::engine::javascript) fn quoted(text: &Text) -> String {
             for unit in char::decode_utf16(units.iter().copied()) {
                 match unit {
                     Ok(character) => escape(character, quote, &mut out),
-                    Err(lone) => _ = write!(out, "\\u{:04X}", lone.unpaired_surrogate()),
+                    Err(lone) => _ = write!(out, "\\u{:04x}", lone.unpaired_surrogate()),
                 }
             }
             out.push(quote);

@@ -62,6 +62,8 @@
     charCodeAt: bare(String.prototype.charCodeAt),
     stringSlice: bare(String.prototype.slice),
     getTime: bare(Date.prototype.getTime),
+    // What kind of typed array it is; undefined for anything else.
+    typedArrayName: bare(getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get),
     then,
   };
 
@@ -158,7 +160,7 @@
     }),
   });
 
-  // What a part defines becomes a plain global when it is first named; assigning to the name before replaces it.
+  // What a part defines is made when one of its names is first read.
   const later = {
     __proto__: null,
     buffer: ['Buffer'],
@@ -178,14 +180,14 @@
     const part = parts[i];
     for (let j = 0; j < later[part].length; j++) {
       const name = later[part][j];
-      const become = (value) => {
-        defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
-        return value;
-      };
+      // It stays an accessor: boa goes on calling what was a getter when the code that reads it first ran.
+      let replacement;
       if (getOwnPropertyDescriptor(globalThis, name) === undefined || part !== 'clone') {
         defineProperty(globalThis, name, {
-          get: () => become(load(part)[name]),
-          set: become,
+          get: () => (replacement === undefined ? load(part)[name] : replacement.value),
+          set: (value) => {
+            replacement = { __proto__: null, value };
+          },
           enumerable: false,
           configurable: true,
         });

@@ -2,12 +2,13 @@
 (function (host, intrinsics, load) {
   'use strict';
 
-  const { TypeError, define, isView } = intrinsics;
+  const { TypeError, define, stringSlice, typedArrayName } = intrinsics;
 
   return {
     crypto: define({}, {
       getRandomValues: function getRandomValues(array) {
-        if (!isView(array) || host.sort(array) !== 'TypedArray') {
+        const name = typedArrayName(array);
+        if (name === undefined || stringSlice(name, 0, 5) === 'Float') {
           throw new TypeError('The "typedArray" argument must be an integer typed array.');
         }
         if (array.byteLength > 65536) {

@@ -157,10 +157,29 @@ fn assign(declaration: &VariableDeclaration<'_>, edits: &mut Edits) {
     let mut end = start + keyword;
     for declarator in &declaration.declarations {
         end = declarator.span.end;
+        NumericKeys(edits).visit_binding_pattern(&declarator.id);
         // `let x` sets it to undefined each time; `var x` leaves it as it is.
         if declarator.init.is_none() && declaration.kind != VariableDeclarationKind::Var {
             edits.insert(declarator.id.span().end, "=void 0");
         }
     }
     edits.insert(end, ")");
+}
+
+/// boa 0.22 takes no number for a key with a default in an assignment, as it does in a declaration: a text says the same.
+struct NumericKeys<'e>(&'e mut Edits);
+
+impl<'a> Visit<'a> for NumericKeys<'_> {
+    fn visit_binding_property(&mut self, property: &BindingProperty<'a>) {
+        if let PropertyKey::NumericLiteral(number) = &property.key
+            && number.value.fract() == 0.0
+            && number.value.abs() < 1e15
+        {
+            let text = format!("'{}'", number.value);
+            self.0.replace(number.span.start, number.span.end, text);
+        }
+        walk::walk_binding_property(self, property);
+    }
+
+    fn visit_expression(&mut self, _: &Expression<'a>) {}
 }

@@ -56,6 +56,21 @@ impl Positions {
         }
     }
 
+    /// Where a word stands in the user's source, if it stands there once.
+    pub(in crate::engine::javascript) fn only_place_of(&self, word: &str) -> Option<Position> {
+        let is_part =
+            |character: char| character.is_alphanumeric() || matches!(character, '_' | '$' | '.');
+        let mut places = self.source.match_indices(word).filter(|(start, _)| {
+            let (before, after) = (&self.source[..*start], &self.source[start + word.len()..]);
+            !before.ends_with(is_part) && !after.starts_with(|next| next != '.' && is_part(next))
+        });
+        let (start, _) = places.next()?;
+        match places.next() {
+            None => Some(position_of(&self.source, start as u32)),
+            Some(_) => None,
+        }
+    }
+
     /// A line of the user's source, without its end.
     pub(in crate::engine::javascript) fn line(&self, line: u32) -> Option<&str> {
         self.source.lines().nth(line.checked_sub(1)? as usize)

@@ -125,6 +125,7 @@ fn cell<R: Realm>(realm: &mut R, sources: &Sources, value: &R::Value) -> String 
     let detail = Detail {
         depth: 0,
         bytes: 1_000,
+        string: 1_000,
     };
     inspect(realm, sources, value, detail).replace('\n', " ")
 }
