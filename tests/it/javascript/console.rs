@@ -81,13 +81,13 @@ fn what_is_printed_is_bounded_in_depth_items_and_length() {
             [
                 ("console.log(deep)", 200, "[Object]"),
                 ("console.dir(deep, { depth: null })", 200_000, "[Object]"),
-                ("console.log(wide)", 5_000, "99900 more"),
+                ("console.log(wide)", 20_000, "99000 more keys"),
                 ("console.log(long)", 2_000, "999900 more items"),
                 ("console.log(map)", 5_000, "99900 more items"),
                 ("console.log(set)", 2_000, "99900 more items"),
                 ("console.log([text])", 11_000, "4990000 more characters"),
                 ("console.dir(bushy, { depth: 20 })", 2_500_000, "…"),
-                ("console.table(long.slice(0, 3))", 500, "values"),
+                ("console.table(long.slice(0, 3))", 500, "Values"),
                 ("console.log('%o', deep)", 200_000, "[Object]"),
             ],
             |(code, most, part)| {

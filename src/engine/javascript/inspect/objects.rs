@@ -22,7 +22,7 @@ impl<R: Realm> Printer<'_, R> {
     /// An object that is not being printed already.
     pub(super) fn object(&mut self, object: &R::Value, class: Class, level: usize) -> String {
         let constructor = class_name(self.realm, object);
-        let keys = self.shown_keys(object, &class);
+        let (keys, left_out) = self.shown_keys(object, &class);
         let mut shape = self.shape(object, &class, constructor.as_deref());
         let hides_items =
             class == Class::Opaque && matches!(constructor.as_deref(), Some("WeakMap" | "WeakSet"));
@@ -66,6 +66,9 @@ impl<R: Realm> Printer<'_, R> {
             let text = self.property(property, level);
             shape.entries.push(format!("{name}: {text}"));
         }
+        if left_out > 0 {
+            shape.entries.push(format!("... {left_out} more keys"));
+        }
         let frame = Frame {
             base: &shape.base,
             opening: &shape.opening,
@@ -102,19 +105,26 @@ impl<R: Realm> Printer<'_, R> {
         text
     }
 
-    /// The properties that are shown by their keys, besides items.
-    fn shown_keys(&mut self, object: &R::Value, class: &Class) -> Vec<R::Key> {
+    /// The properties that are shown by their keys, besides items; and how many keys are not even looked at.
+    fn shown_keys(&mut self, object: &R::Value, class: &Class) -> (Vec<R::Key>, usize) {
         // A typed array has a key for every element, and none of interest.
         if matches!(class, Class::TypedArray(_)) {
-            return Vec::new();
+            return (Vec::new(), 0);
         }
         let items = match class {
             Class::Array(length) => *length,
+            Class::Boxed => self.boxed_length(object),
             _ => 0,
         };
         let is_error = *class == Class::Error;
         let mut keys = Vec::new();
-        for key in self.realm.keys(object) {
+        let all = self.realm.keys(object);
+        let mut left = all.len();
+        for key in all {
+            if keys.len() == MAX_ITEMS * 10 {
+                break;
+            }
+            left -= 1;
             let name = self.realm.key_name(&key);
             if items > 0 && is_index_below(&name, items) {
                 continue;
@@ -132,19 +142,14 @@ impl<R: Realm> Printer<'_, R> {
             };
             if is_shown {
                 keys.push(key);
-                if keys.len() > MAX_ITEMS * 10 {
-                    break;
-                }
             }
         }
-        keys
+        (keys, left)
     }
 
     fn has_items(&self, class: &Class) -> bool {
         match class {
-            Class::Array(length) | Class::TypedArray(length) | Class::Arguments(length) => {
-                *length > 0
-            }
+            Class::Array(length) | Class::TypedArray(length) => *length > 0,
             Class::Map(size) | Class::Set(size) => *size > 0,
             Class::Promise | Class::ArrayBuffer(_) => true,
             _ => false,
@@ -156,6 +161,11 @@ impl<R: Realm> Printer<'_, R> {
         let named = |fallback: &str, size: String| match constructor {
             Some(name) => format!("{name}{size} "),
             None => format!("[{fallback}{size}: null prototype] "),
+        };
+        // A class derived from a built-in says which one.
+        let tagged = |fallback: &str, size: String| match constructor {
+            Some(name) if name != fallback => format!("{name}{size} [{fallback}] {{"),
+            _ => format!("{}{{", named(fallback, size)),
         };
         let mut shape = Shape {
             base: String::new(),
@@ -193,13 +203,10 @@ impl<R: Realm> Printer<'_, R> {
                 shape.closing = "]";
                 shape.opening = format!("{}[", named("TypedArray", format!("({length})")));
             }
-            Class::Arguments(_) => {
-                shape.opening = "[Arguments] [".to_owned();
-                shape.closing = "]";
-            }
-            Class::Map(size) => shape.opening = format!("{}{{", named("Map", format!("({size})"))),
-            Class::Set(size) => shape.opening = format!("{}{{", named("Set", format!("({size})"))),
-            Class::Promise => shape.opening = format!("{}{{", named("Promise", String::new())),
+            Class::Arguments(_) => shape.opening = "[Arguments] {".to_owned(),
+            Class::Map(size) => shape.opening = tagged("Map", format!("({size})")),
+            Class::Set(size) => shape.opening = tagged("Set", format!("({size})")),
+            Class::Promise => shape.opening = tagged("Promise", String::new()),
             Class::ArrayBuffer(_) => {
                 shape.opening = format!("{}{{", named("ArrayBuffer", String::new()))
             }
@@ -213,9 +220,9 @@ impl<R: Realm> Printer<'_, R> {
         shape
     }
 
-    /// Its `Symbol.toStringTag`, where that is a plain string.
+    /// The `Symbol.toStringTag` that it inherits, where that is a plain string.
     fn tag(&mut self, object: &R::Value) -> Option<String> {
-        let mut current = Some(object.clone());
+        let mut current = self.realm.prototype(object);
         for _ in 0..20 {
             let object = current?;
             if self.realm.kind(&object) == Kind::Object(Class::Proxy) {
@@ -313,6 +320,16 @@ impl<R: Realm> Printer<'_, R> {
         }
     }
 
+    /// How many characters a boxed string has, each of which is a property, too.
+    fn boxed_length(&mut self, object: &R::Value) -> u32 {
+        let inside = self.realm.unboxed(object);
+        match inside.map(|inside| self.realm.kind(&inside)) {
+            Some(Kind::String(Text::Utf8(text))) => text.encode_utf16().count() as u32,
+            Some(Kind::String(Text::Broken(units))) => units.len() as u32,
+            _ => 0,
+        }
+    }
+
     pub(super) fn own_text(&mut self, object: &R::Value, name: &str) -> Option<String> {
         let key = self.realm.key(name);
         let value = self.realm.property(object, &key)?.into_value()?;
@@ -325,7 +342,7 @@ impl<R: Realm> Printer<'_, R> {
     /// The entries that have no key of their own.
     fn items(&mut self, object: &R::Value, class: &Class, level: usize, shape: &mut Shape) {
         match class {
-            Class::Array(length) | Class::TypedArray(length) | Class::Arguments(length) => {
+            Class::Array(length) | Class::TypedArray(length) => {
                 self.elements(object, *length, level, shape);
             }
             Class::Map(size) => {

@@ -1,5 +1,7 @@
 //! `console.table`.
 
+use unicode_width::UnicodeWidthStr;
+
 use super::format;
 use crate::engine::javascript::inspect::{Detail, inspect};
 use crate::engine::javascript::realm::{Class, KeyName, Kind, Realm};
@@ -28,6 +30,7 @@ pub(super) fn table<R: Realm>(realm: &mut R, sources: &Sources, arguments: &[R::
         _ => "(index)",
     };
     let mut head = vec![index.to_owned()];
+    head.extend(wanted.iter().flatten().cloned());
     let mut lines: Vec<Vec<Option<String>>> = Vec::new();
     let mut has_values = false;
     let mut values = Vec::new();
@@ -131,10 +134,10 @@ fn cell<R: Realm>(realm: &mut R, sources: &Sources, value: &R::Value) -> String 
 }
 
 fn draw(head: &[String], lines: &[Vec<Option<String>>]) -> String {
-    let mut widths: Vec<usize> = head.iter().map(|name| width(name)).collect();
+    let mut widths: Vec<usize> = head.iter().map(|name| name.width()).collect();
     for line in lines {
         for (column, text) in line.iter().enumerate() {
-            widths[column] = widths[column].max(text.as_deref().map_or(0, width));
+            widths[column] = widths[column].max(text.as_deref().map_or(0, UnicodeWidthStr::width));
         }
     }
     let rule = |left: &str, middle: &str, right: &str| {
@@ -144,7 +147,7 @@ fn draw(head: &[String], lines: &[Vec<Option<String>>]) -> String {
     let row = |cells: &mut dyn Iterator<Item = &str>| {
         let cells: Vec<String> = cells
             .zip(&widths)
-            .map(|(text, width)| centred(text, width + 2))
+            .map(|(text, width)| padded(text, *width))
             .collect();
         format!("│{}│", cells.join("│"))
     };
@@ -166,15 +169,7 @@ fn draw(head: &[String], lines: &[Vec<Option<String>>]) -> String {
     text
 }
 
-fn centred(text: &str, space: usize) -> String {
-    let free = space.saturating_sub(width(text));
-    format!(
-        "{}{text}{}",
-        " ".repeat(free / 2),
-        " ".repeat(free - free / 2)
-    )
-}
-
-fn width(text: &str) -> usize {
-    text.chars().count()
+fn padded(text: &str, space: usize) -> String {
+    let free = space.saturating_sub(text.width());
+    format!(" {text}{} ", " ".repeat(free))
 }
