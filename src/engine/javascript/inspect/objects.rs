@@ -220,17 +220,21 @@ impl<R: Realm> Printer<'_, R> {
         shape
     }
 
-    /// The `Symbol.toStringTag` that it inherits, where that is a plain string.
+    /// Its `Symbol.toStringTag`, where that is a plain string and not shown with its other properties.
     fn tag(&mut self, object: &R::Value) -> Option<String> {
-        let mut current = self.realm.prototype(object);
-        for _ in 0..20 {
+        let mut current = Some(object.clone());
+        for depth in 0..20 {
             let object = current?;
             if self.realm.kind(&object) == Kind::Object(Class::Proxy) {
                 return None;
             }
             for key in self.realm.keys(&object) {
                 if self.realm.key_name(&key) == KeyName::Symbol("Symbol.toStringTag".to_owned()) {
-                    let value = self.realm.property(&object, &key)?.into_value()?;
+                    let property = self.realm.property(&object, &key)?;
+                    if depth == 0 && property.enumerable {
+                        return None;
+                    }
+                    let value = property.into_value()?;
                     return match self.realm.kind(&value) {
                         Kind::String(text) => {
                             Some(text.into_lossy()).filter(|text| !text.is_empty())
