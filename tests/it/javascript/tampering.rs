@@ -49,7 +49,7 @@ fn nothing_a_cell_replaces_is_what_the_runtime_uses() {
                 assert!(first.ok, "{code} on {}: {first:#?}", engine.name);
                 // A promise whose constructor cannot be read is as good as an object.
                 let class = match code.contains("'constructor'") {
-                    true => "Object",
+                    true => "Object [Promise]",
                     false => "Promise",
                 };
                 session
