@@ -3,6 +3,10 @@
 //! `cargo bench --bench javascript_data -- WORD` runs the programs whose name contains the word. Each program runs three times in
 //! the same session, and the median counts, of the time that the processor spent on it: what else the machine does matters
 //! less to it.
+//!
+//! boa takes 270 to 360 ms to split and count 1 MB: of its time half goes into the steps of `for`-`of`, each of which makes an
+//! object for its result (three quarters of that is the collection of those objects), and the rest into the 400,000 reads and
+//! writes of properties by a text.
 #![expect(
     clippy::expect_used,
     clippy::print_stdout,

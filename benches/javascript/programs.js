@@ -91,7 +91,12 @@ JSON.parse(text).length === 10_000;
 //# replace(/\d+/g) on 1 MB
 'lorem ipsum 123 dolor 45.6 '.repeat(40_000).replace(/\d+/g, (digits) => `<${digits}>`).length === 1_320_000;
 
-//# split and count, 1 MB CSV
+//# split and count, 1 MB
+var tally = {};
+for (const word of 'the quick brown fox jumps over '.repeat(33_000).split(' ')) tally[word] = (tally[word] || 0) + 1;
+tally.the === 33_000;
+
+//# split lines, split words and count, 1 MB CSV
 var csv = 'the quick brown fox jumps over\n'.repeat(33_000);
 var counts = {};
 for (const line of csv.split('\n')) {

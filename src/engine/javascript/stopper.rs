@@ -58,7 +58,9 @@ impl Stopper {
 
     /// The cell of `epoch` runs from now on.
     pub(super) fn begin(&self, epoch: u64) {
-        self.lock().epoch = epoch;
+        let mut running = self.lock();
+        running.epoch = epoch;
+        self.starved.store(0, Ordering::Relaxed);
         self.current.store(epoch, Ordering::Relaxed);
     }
 
@@ -77,10 +79,10 @@ impl Stopper {
         current != 0 && self.pressed.load(Ordering::Acquire) == current
     }
 
-    /// Whether the cell that runs was to stop and has not.
+    /// Whether the cell that runs was to stop and has not. Asked at each allocation.
     pub(super) fn is_starved(&self) -> bool {
-        let current = self.current.load(Ordering::Relaxed);
-        current != 0 && self.starved.load(Ordering::Relaxed) == current
+        let starved = self.starved.load(Ordering::Relaxed);
+        starved != 0 && starved == self.current.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Running> {
