@@ -11,6 +11,10 @@ mod failure;
 mod host;
 mod inspect;
 pub mod internals;
+#[cfg_attr(
+    not(feature = "javascript"),
+    expect(dead_code, reason = "QuickJS has a memory limit of its own")
+)]
 mod memory;
 mod modules;
 mod prelude;

@@ -259,11 +259,7 @@ fn source_type(flavour: Flavour) -> SourceType {
 
 /// What the parser found wrong, in the user's positions.
 fn fault_of(text: &str, lead: u32, diagnostic: &OxcDiagnostic) -> SyntaxFault {
-    let offset = diagnostic
-        .labels
-        .iter()
-        .next()
-        .map(|label| label.offset() as u32);
+    let offset = diagnostic.labels.iter().next().map(|label| label.offset());
     SyntaxFault {
         message: diagnostic.message.to_string(),
         position: offset

@@ -80,6 +80,7 @@ impl Stopper {
     }
 
     /// Whether the cell that runs was to stop and has not. Asked at each allocation.
+    #[cfg(feature = "quickjs")]
     pub(super) fn is_starved(&self) -> bool {
         let starved = self.starved.load(Ordering::Relaxed);
         starved != 0 && starved == self.current.load(Ordering::Relaxed)

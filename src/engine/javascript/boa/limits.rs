@@ -98,7 +98,7 @@ impl Fields {
 /// through its own methods.
 fn offsets() -> (usize, usize) {
     const WORDS: usize = size_of::<RuntimeLimits>() / 8;
-    const { assert!(size_of::<RuntimeLimits>() % 8 == 0 && size_of::<usize>() == 8) };
+    const { assert!(size_of::<RuntimeLimits>().is_multiple_of(8) && size_of::<usize>() == 8) };
     const LOOP_MARK: u64 = 0x1111_2222_3333_4444;
     const RECURSION_MARK: u64 = 0x5555_6666_7777_8888;
     let mut limits = RuntimeLimits::default();
