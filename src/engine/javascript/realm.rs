@@ -220,6 +220,10 @@ pub(super) enum Abrupt<V> {
     /// The interrupter stopped it, here.
     Stopped(Option<String>),
     /// It ran out of stack in a way the program cannot catch, here.
+    #[cfg_attr(
+        not(feature = "javascript"),
+        expect(dead_code, reason = "on QuickJS it is an error like any other")
+    )]
     Recursion(Option<String>),
     /// It ran out of its memory budget.
     Memory,

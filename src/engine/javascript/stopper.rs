@@ -52,6 +52,7 @@ impl Stopper {
     }
 
     /// Sets what a press does besides, while no cell runs.
+    #[cfg(feature = "javascript")]
     pub(super) fn set_poke(&self, poke: Poke) {
         self.lock().poke = Some(poke);
     }
