@@ -44,12 +44,16 @@ fn deep_data_overflows_nothing() {
     in_session(|session| {
         let build = format!("let deep = []; for (let i = 0; i < {DEEP}; i++) deep = [deep]; 0");
         assert_eq!(session.run(&build), Ok(Some("0".to_owned())));
-        let round = "const text = JSON.stringify(deep); JSON.stringify(JSON.parse(text)) === text";
+        let parsed = format!("JSON.parse('['.repeat({DEEP}) + ']'.repeat({DEEP})).length");
+        assert_eq!(session.run(&parsed), Ok(Some("1".to_owned())));
+        let round = "let less = []; for (let i = 0; i < 9000; i++) less = [less]; \
+            const text = JSON.stringify(less); JSON.stringify(JSON.parse(text)) === text";
         assert_eq!(session.run(round), Ok(Some("true".to_owned())));
         let revived = "JSON.stringify(JSON.parse(text, (key, value) => value)) === text";
         assert_eq!(session.run(revived), Ok(Some("true".to_owned())));
         for cell in [
             "String(deep)",
+            "JSON.stringify(deep)",
             "const own = { toString: Object.prototype.toLocaleString }; String(own)",
         ] {
             let failure = session.run(cell).expect_err(cell);

@@ -16,6 +16,9 @@ use super::{Watch, circle, name_of};
 use crate::engine::javascript::boa::realm::Known;
 use crate::engine::javascript::boa::text::Builder;
 
+/// How deep a value may nest: about as deep as elsewhere, where the stack ends it.
+const MAX_DEPTH: usize = 10_000;
+
 /// How much a level is indented at most.
 const WIDEST_GAP: usize = 10;
 
@@ -244,6 +247,11 @@ impl Writer<'_> {
                 self.out.append(text.as_str());
             }
             return Ok(());
+        }
+        if self.levels.len() == MAX_DEPTH {
+            return Err(JsNativeError::range()
+                .with_message("Maximum call stack size exceeded")
+                .into());
         }
         if !self.open.insert(object.clone()) {
             return Err(circle::error(&self.levels, &object));
