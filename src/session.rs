@@ -240,8 +240,9 @@ impl Session {
         if self.0.closed.swap(true, Ordering::AcqRel) {
             return;
         }
-        for ticket in self.live_tickets() {
-            self.stop(&ticket, Stop::Cancelled);
+        // The one that runs last: the next would run before its turn to be stopped came.
+        for ticket in self.live_tickets().iter().rev() {
+            self.stop(ticket, Stop::Cancelled);
         }
         let (reply, closed) = oneshot::channel();
         self.0.placed.close(Some(reply));
