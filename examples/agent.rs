@@ -1,4 +1,5 @@
-//! An agent's side of a conversation: four rounds over one session, each building on what the last one left there.
+//! An agent's side of a conversation: four rounds over one session, each building on what the last one left there. The session
+//! has a process of its own, so that nothing a model writes can hurt the agent.
 //!
 //! Run it with `cargo run --example agent`. In a real agent the cells come from a model, and what is printed here goes back
 //! to it.
@@ -8,7 +9,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use warmcell::{Cell, Language, Limits, Outcome, Session};
+use warmcell::{Cell, Language, Limits, Outcome, Placement, Session};
 
 /// What the user asks, and the cell that a model might answer with.
 const ROUNDS: [(&str, &str); 4] = [
@@ -45,9 +46,16 @@ return next(row for row in rows if row["name"] == "Carol")
     ),
 ];
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
+    // This program is the worker of its own sessions, which therefore survive whatever a cell does.
+    warmcell::worker::init();
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    runtime.block_on(converse())
+}
+
+async fn converse() -> Result<(), Box<dyn Error>> {
     let session = Session::builder(Language::Python)
+        .placement(Placement::Worker)
         .cwd(env!("CARGO_MANIFEST_DIR"))
         .limits(Limits::default().with_timeout(Duration::from_secs(10)))
         .open()

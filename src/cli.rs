@@ -13,6 +13,7 @@ mod repl;
 mod run;
 mod runner;
 mod serve;
+mod worker;
 
 use std::io;
 
@@ -35,6 +36,8 @@ enum Command {
     Serve(serve::Options),
     Repl(repl::Options),
     Doctor(doctor::Options),
+    #[command(hide = true)]
+    Worker(worker::Options),
 }
 
 /// Does what the command line asks, and returns the status to end with.
@@ -45,6 +48,7 @@ pub(crate) fn main() -> u8 {
         Command::Serve(options) => serve::main(options),
         Command::Repl(options) => repl::main(options),
         Command::Doctor(options) => doctor::main(options),
+        Command::Worker(options) => worker::main(options),
     };
     result.unwrap_or_else(|error| report(&error))
 }

@@ -8,7 +8,7 @@ pub(crate) mod javascript;
 #[cfg(feature = "python")]
 pub(crate) mod python;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +25,12 @@ use crate::runtime::{self, RuntimeError, SessionBuilder};
 pub(crate) trait Language {
     /// Makes the engine of a new session.
     fn open(&mut self, opening: &Opening) -> Result<Box<dyn Engine>, EngineError>;
+
+    /// Whether a fork of the thread alone would be a whole copy of what lives on it; if not, why, as half a sentence.
+    fn may_fork(&mut self) -> Result<(), String>;
+
+    /// This process is such a copy, and goes on in the place of the one it was copied from. Its sessions are told next.
+    fn forked(&mut self);
 }
 
 /// One session's side of a language.
@@ -42,6 +48,9 @@ pub(crate) trait Engine {
     ///
     /// What stood there before may run code of the program's as it goes, which `epoch` is there to stop.
     fn bind(&mut self, name: &str, value: &Json, epoch: u64) -> Result<(), EngineError>;
+
+    /// The process is a copy that goes on in the place of the one it was copied from.
+    fn took_over(&mut self);
 
     /// Ends the session, as `reset` would, and makes nothing new.
     fn close(self: Box<Self>, epoch: u64);
@@ -133,9 +142,16 @@ pub(crate) struct Opening {
     pub(crate) python: Option<PathBuf>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) env: BTreeMap<String, String>,
+    /// The names of the host's variables that the session does not see.
+    pub(crate) withheld: BTreeSet<String>,
+    /// The process is the session's alone: an engine that cannot go on may end it.
+    pub(crate) owns_process: bool,
     /// Where the session's output goes, also between its cells.
     pub(crate) sink: Arc<dyn Sink>,
 }
+
+/// The status of a process that its engine ended: the cell was far over its memory budget, and nothing else could stop it.
+pub(crate) const EXHAUSTED: i32 = 114;
 
 /// One cell, as an engine gets it.
 pub(crate) struct Task<'a> {

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::Limits;
-use crate::runtime::Language;
+use crate::placement::Placement;
+use crate::runtime::{Language, SessionBuilder};
 
 /// What an engine is, and what it found on this machine.
 ///
@@ -30,6 +31,9 @@ pub struct EngineFacts {
     /// The virtual environment whose packages sessions import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<PathBuf>,
+    /// The files and folders that it reads its interpreter and packages from.
+    #[serde(skip)]
+    pub reads: Vec<PathBuf>,
     /// Why it is this executable and environment, as half a sentence: `the active VIRTUAL_ENV`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
@@ -62,8 +66,9 @@ pub(crate) fn timeout_text(limits: &Limits) -> String {
     }
 }
 
-/// The limits that are held outside the engine: `outputBytes`, `valueBytes`, `cpuMs`.
-pub(crate) fn limits_of_every_engine(limits: &Limits) -> [ArmedLimit; 3] {
+/// The limits that are held outside the engine: `outputBytes`, `valueBytes`, and what only a worker can be held to.
+pub(crate) fn limits_of_every_engine(builder: &SessionBuilder) -> [ArmedLimit; 3] {
+    let limits = &builder.limits;
     let limit = |limit: &str, armed, how| ArmedLimit {
         limit: limit.to_owned(),
         armed,
@@ -80,6 +85,18 @@ pub(crate) fn limits_of_every_engine(limits: &Limits) -> [ArmedLimit; 3] {
             true,
             format!("{} bytes of JSON", limits.value_bytes),
         ),
-        limit("cpuMs", false, "needs a process of its own".to_owned()),
+        match builder.placement {
+            Placement::InProcess => limit(
+                "cpuMs",
+                false,
+                "needs a process of its own, as `processes`, `openFiles` and `fileMb` do"
+                    .to_owned(),
+            ),
+            Placement::Worker => limit(
+                "cpuMs",
+                true,
+                "the supervisor counts it, its children's too, and their number".to_owned(),
+            ),
+        },
     ]
 }

@@ -82,8 +82,9 @@ pub use outcome::{
     Truncated,
 };
 pub use output::{Event, Events, Stream};
-pub use placement::Placement;
-pub use runtime::{CodeRuntime, JavaScriptEngine, Language, RuntimeError, SessionBuilder};
+pub use placement::worker::{Isolation, Sandbox};
+pub use placement::{Placement, worker};
+pub use runtime::{Backup, CodeRuntime, JavaScriptEngine, Language, RuntimeError, SessionBuilder};
 pub use session::{Canceller, Execution, Session};
 
 /// The README's Rust, compiled and run.

@@ -28,6 +28,13 @@ pub struct Limits {
     pub cpu: Option<Duration>,
     /// What the interpreter may grow by, in MiB. Default: 2048.
     pub memory_mb: u64,
+    /// Processes that the cells of a session may have besides its own; only a worker can hold them to it. Default: 512 in a
+    /// worker.
+    pub processes: Option<u64>,
+    /// Files that a process of the session may have open; only in a worker. Default: what the host's processes may.
+    pub open_files: Option<u64>,
+    /// How large a file the session may write, in MiB; only in a worker. Default: no limit.
+    pub file_mb: Option<u64>,
     /// Bytes of each output stream that an outcome carries, half of them from the start and half from the end. Default: 1 MiB.
     pub output_bytes: usize,
     /// Bytes of a value's JSON text. Default: 16 MiB.
@@ -42,6 +49,9 @@ impl Default for Limits {
             timeout: Some(Duration::from_secs(30)),
             cpu: None,
             memory_mb: 2048,
+            processes: None,
+            open_files: None,
+            file_mb: None,
             output_bytes: 1 << 20,
             value_bytes: 16 << 20,
             display_entries: 32,
@@ -86,6 +96,18 @@ impl Limits {
         self
     }
 
+    /// The limits that only a process of its own can be held to, by their names on the wire, as far as they are set.
+    pub(crate) fn of_a_process(&self) -> impl Iterator<Item = &'static str> {
+        [
+            ("cpuMs", self.cpu.is_some()),
+            ("processes", self.processes.is_some()),
+            ("openFiles", self.open_files.is_some()),
+            ("fileMb", self.file_mb.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(name, is_set)| is_set.then_some(name))
+    }
+
     /// Checks that every budget is in its range.
     ///
     /// # Errors
@@ -99,6 +121,16 @@ impl Limits {
             check_timeout("cpuMs", cpu)?;
         }
         within("memoryMb", self.memory_mb, 16, 1 << 20)?;
+        if let Some(processes) = self.processes {
+            within("processes", processes, 0, 1 << 20)?;
+        }
+        if let Some(files) = self.open_files {
+            // Fewer are not enough for an interpreter.
+            within("openFiles", files, 64, 1 << 20)?;
+        }
+        if let Some(mebibytes) = self.file_mb {
+            within("fileMb", mebibytes, 1, 1 << 20)?;
+        }
         within("outputBytes", self.output_bytes as u64, 512, 1 << 30)?;
         within("valueBytes", self.value_bytes as u64, 16, 1 << 30)?;
         within("displayEntries", self.display_entries as u64, 0, 10_000)

@@ -14,6 +14,8 @@ use std::io::{self, Write};
 static ALLOCATOR: warmcell::CountingAllocator = warmcell::CountingAllocator;
 
 fn main() {
+    // This program is the worker of its own sessions.
+    warmcell::worker::init();
     let status = cli::main();
     // Each command has flushed what it wrote; the streams of std are flushed for what dependencies left there.
     let _ = io::stdout().flush();

@@ -38,10 +38,6 @@ pub(crate) trait Sink: Send + Sync {
     /// Takes bytes as the program wrote them: UTF-8 mostly, cut anywhere.
     fn write(&self, stream: Stream, origin: Origin, bytes: &[u8]);
     /// The program flushed: a reader who watches should have what was written so far.
-    #[cfg_attr(
-        not(feature = "python"),
-        expect(dead_code, reason = "JavaScript has no flush")
-    )]
     fn flush(&self, stream: Stream);
     /// Takes something the cell shows.
     fn display(&self, entry: Display);

@@ -2,15 +2,19 @@
 //! what comes out of it through the seam in [`crate::engine`].
 
 mod in_process;
+mod refuge;
+pub mod worker;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
+use self::refuge::Refuge;
 use crate::engine::{self, Opening, Variable};
 use crate::outcome::Json;
-use crate::runtime::{RuntimeError, SessionBuilder};
+use crate::output::Transcript;
+use crate::runtime::{Backup, RuntimeError, SessionBuilder};
 use crate::session::Ticket;
 
 /// Where a session's engine runs.
@@ -21,6 +25,9 @@ pub enum Placement {
     /// On a thread of this process: the fastest, for code you trust. A crash of the engine is a crash of the host.
     #[default]
     InProcess,
+    /// In a process of the session's own: whatever a cell does, the host lives, and so does the session: when its process
+    /// dies, a sleeping copy from before the cell takes its place.
+    Worker,
 }
 
 /// An answer that comes later.
@@ -43,6 +50,9 @@ pub(crate) trait Placed: Send + Sync {
     /// Puts a host's value into the session.
     fn bind(&self, name: String, value: Json, reply: Reply<()>);
 
+    /// Takes the session back to before its last cell, and says which that was.
+    fn undo(&self, reply: Reply<u64>);
+
     /// Ends the session after what was asked before.
     fn close(&self, reply: Option<Reply<()>>);
 }
@@ -51,18 +61,42 @@ pub(crate) trait Placed: Send + Sync {
 pub(crate) async fn place(
     builder: &SessionBuilder,
     opening: Opening,
+    transcript: Arc<Transcript>,
 ) -> Result<Box<dyn Placed>, RuntimeError> {
     match builder.placement {
         Placement::InProcess => {
-            if builder.limits.cpu.is_some() {
+            if let Some(limit) = builder.limits.of_a_process().next() {
+                return Err(RuntimeError::InvalidOption(format!(
+                    "`{limit}` needs a process of its own: an engine in this process shares what the host has\nhint: leave `{limit}` out, or open the session in a worker"
+                )));
+            }
+            if builder.sandbox != worker::Sandbox::Off || !builder.network {
                 return Err(RuntimeError::InvalidOption(
-                    "`cpuMs` needs a process of its own: an engine in this process shares its processor time\nhint: leave `cpuMs` out, or use `timeoutMs`"
+                    "`sandbox` and `network` need a process of its own\nhint: open the session in a worker"
+                        .to_owned(),
+                ));
+            }
+            if builder.backup == Backup::Undo {
+                return Err(RuntimeError::InvalidOption(
+                    "`backup` is `undo`, which needs a process of its own\nhint: open the session in a worker"
                         .to_owned(),
                 ));
             }
             let again = builder.clone();
             let relaunch = Box::new(move || engine::launch(&again));
-            in_process::place(engine::launch(builder)?, relaunch, opening).await
+            let launch = engine::launch(builder)?;
+            let engine = launch.engine;
+            match in_process::place(launch, relaunch, opening.clone()).await {
+                Ok(home) => {
+                    let refuge = Refuge::new(home, builder.clone(), opening, transcript);
+                    Ok(Box::new(refuge))
+                }
+                Err(problem) if in_process::is_stuck(engine) => {
+                    refuge::seek(builder, &opening, transcript).map_err(|_| problem)
+                }
+                Err(problem) => Err(problem),
+            }
         }
+        Placement::Worker => worker::place(builder, &opening, transcript, None),
     }
 }

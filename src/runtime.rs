@@ -12,6 +12,7 @@ use crate::facts::EngineFacts;
 use crate::limits::Limits;
 use crate::outcome::Outcome;
 use crate::placement::Placement;
+use crate::placement::worker::Sandbox;
 use crate::session::Session;
 
 /// Something that runs cells and remembers what they did.
@@ -157,9 +158,29 @@ pub struct SessionBuilder {
     pub(crate) python: Option<PathBuf>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) env: BTreeMap<String, String>,
+    pub(crate) env_pass: Vec<String>,
     pub(crate) integers: Integers,
     pub(crate) code_cache: bool,
     pub(crate) javascript_engine: Option<JavaScriptEngine>,
+    pub(crate) worker_executable: Option<PathBuf>,
+    pub(crate) backup: Backup,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) workspace: Option<PathBuf>,
+    pub(crate) network: bool,
+}
+
+/// What a worker session goes back to when its process dies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Backup {
+    /// Nothing: a session whose process dies is lost.
+    Off,
+    /// The state before the cell that was running.
+    #[default]
+    Last,
+    /// The same, and [`Session::undo`] can go back by one cell, at the price of a second sleeping copy.
+    Undo,
 }
 
 impl SessionBuilder {
@@ -171,9 +192,15 @@ impl SessionBuilder {
             python: None,
             cwd: None,
             env: BTreeMap::new(),
+            env_pass: Vec::new(),
             integers: Integers::default(),
             code_cache: true,
             javascript_engine: None,
+            worker_executable: None,
+            backup: Backup::default(),
+            sandbox: Sandbox::default(),
+            workspace: None,
+            network: true,
         }
     }
 
@@ -274,6 +301,51 @@ impl SessionBuilder {
     #[doc(hidden)]
     pub fn code_cache(mut self, kept: bool) -> Self {
         self.code_cache = kept;
+        self
+    }
+
+    /// Lets Python cells in a worker see a variable of the host's environment, besides those that programs need to find
+    /// things (`PATH`, `HOME`, `LANG`, `VIRTUAL_ENV` and their like). In process they see all.
+    pub fn env_pass(mut self, name: impl Into<String>) -> Self {
+        self.env_pass.push(name.into());
+        self
+    }
+
+    /// The program that workers run.
+    ///
+    /// Default: `warmcell` beside this executable or on PATH, else this executable, if its `main` has called
+    /// [`worker::init`](crate::worker::init). It must be of the same build.
+    pub fn worker_executable(mut self, program: impl Into<PathBuf>) -> Self {
+        self.worker_executable = Some(program.into());
+        self
+    }
+
+    /// Whether a worker session can go back when its process dies. Default: [`Backup::Last`].
+    ///
+    /// A backup costs a fork after each cell, off its path, and memory for what the session changes.
+    pub fn backup(mut self, backup: Backup) -> Self {
+        self.backup = backup;
+        self
+    }
+
+    /// Which files the cells of a worker reach. Default: [`Sandbox::Off`].
+    ///
+    /// Opening the session fails where the kernel cannot enforce it.
+    pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
+        self.sandbox = sandbox;
+        self
+    }
+
+    /// The folder of a sandbox that cells may write to, or read. Default: the session's [`cwd`](Self::cwd), else where the
+    /// host is.
+    pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.workspace = Some(folder.into());
+        self
+    }
+
+    /// Whether the cells of a worker may open sockets of the network. Default: yes.
+    pub fn network(mut self, allowed: bool) -> Self {
+        self.network = allowed;
         self
     }
 

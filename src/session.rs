@@ -3,6 +3,7 @@
 mod execution;
 mod ticket;
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +20,7 @@ use crate::engine::{Opening, Variable};
 use crate::limits::check_timeout;
 use crate::outcome::{Failure, FailureKind, Json, Outcome, SessionState};
 use crate::output::Transcript;
+use crate::placement::worker::Sandbox;
 use crate::placement::{self, Placed};
 use crate::runtime::{CodeRuntime, Language, RuntimeError, SessionBuilder};
 
@@ -68,9 +70,13 @@ impl Session {
         SessionBuilder::new(language)
     }
 
-    pub(crate) async fn open(builder: SessionBuilder) -> Result<Self, RuntimeError> {
+    pub(crate) async fn open(mut builder: SessionBuilder) -> Result<Self, RuntimeError> {
         builder.limits.check()?;
         check_options(&builder)?;
+        if builder.cwd.is_none() {
+            // Where the host is may be out of the session's reach.
+            builder.cwd.clone_from(&builder.workspace);
+        }
         let transcript = Arc::new(Transcript::new(&builder.limits));
         let opening = Opening {
             limits: builder.limits.clone(),
@@ -79,9 +85,11 @@ impl Session {
             python: builder.python.clone(),
             cwd: builder.cwd.clone(),
             env: builder.env.clone(),
+            withheld: BTreeSet::new(),
+            owns_process: false,
             sink: transcript.clone(),
         };
-        let placed = placement::place(&builder, opening).await?;
+        let placed = placement::place(&builder, opening, transcript.clone()).await?;
         Ok(Self(Arc::new(Inner {
             language: builder.language,
             builder,
@@ -220,6 +228,22 @@ impl Session {
             .await
     }
 
+    /// Takes the session back to before its last cell, and says which cell that was. Its files and network effects remain.
+    ///
+    /// Only a session in a worker that was opened with [`Backup::Undo`](crate::Backup::Undo) can, by one cell.
+    ///
+    /// # Errors
+    ///
+    /// When the session was opened without, when there is no cell to undo, or no backup since threads of the program were
+    /// alive; when the session is closed.
+    ///
+    /// # Cancel safety
+    ///
+    /// When the future is dropped, the cell may be undone or not.
+    pub async fn undo(&self) -> Result<u64, RuntimeError> {
+        self.ask(|reply| self.0.placed.undo(reply)).await
+    }
+
     async fn ask<T>(&self, send: impl FnOnce(placement::Reply<T>)) -> Result<T, RuntimeError> {
         if self.0.closed.load(Ordering::Acquire) {
             return Err(RuntimeError::Closed);
@@ -301,6 +325,10 @@ fn check_options(builder: &SessionBuilder) -> Result<(), RuntimeError> {
         return refused(format!(
             "`python` is given, and {language} needs none\nhint: leave `python` out"
         ));
+    } else if !builder.env_pass.is_empty() {
+        return refused(format!(
+            "`envPass` is given, and {language} cells see no environment\nhint: leave `envPass` out"
+        ));
     } else if !builder.env.is_empty() {
         return refused(format!(
             "`env` is given, and {language} cells see no environment\nhint: leave `env` out, and hand values over with `bind`"
@@ -318,6 +346,20 @@ fn check_options(builder: &SessionBuilder) -> Result<(), RuntimeError> {
             "`cwd` is `{}`, which {problem}",
             cwd.display()
         )));
+    }
+    if let Some(workspace) = &builder.workspace {
+        if builder.sandbox == Sandbox::Off {
+            return refused(
+                "`workspace` is given, and nothing holds the session to it\nhint: ask for a `sandbox`, or leave `workspace` out"
+                    .to_owned(),
+            );
+        }
+        if !workspace.is_dir() {
+            return refused(format!(
+                "`workspace` is `{}`, which is not a folder",
+                workspace.display()
+            ));
+        }
     }
     for (name, value) in &builder.env {
         if name.is_empty() || name.contains(['=', '\0']) {

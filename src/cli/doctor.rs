@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use serde::Serialize;
-use warmcell::{EngineFacts, Language, RuntimeError, Session, SessionBuilder};
+use warmcell::{EngineFacts, Isolation, Language, RuntimeError, Session, SessionBuilder};
 
 use super::console::{Console, Show};
 use super::interrupt::Leave;
@@ -54,6 +54,7 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
         for finding in &findings {
             report(finding, console).context(UNWRITABLE)?;
         }
+        report_isolation(Isolation::of_this_kernel(), console).context(UNWRITABLE)?;
     }
     console.flush().context(UNWRITABLE)?;
     Ok(findings
@@ -146,6 +147,33 @@ fn report(finding: &Finding, console: &mut Console) -> std::io::Result<()> {
         _ => {}
     }
     Ok(())
+}
+
+/// What this kernel can hold a worker to.
+fn report_isolation(isolation: Isolation, console: &mut Console) -> std::io::Result<()> {
+    let mut row = |name: &str, text: &str| console.line(&format!("  {name:<12} {text}"));
+    let files = match (isolation.landlock, isolation.holds_files()) {
+        (Some(version), true) => format!("can be held: landlock, version {version}"),
+        (Some(version), false) => {
+            format!("cannot be held: landlock, version {version}, is too old")
+        }
+        (None, _) => "cannot be held: the kernel does not offer landlock".to_owned(),
+    };
+    row("files", &files)?;
+    row(
+        "signals",
+        match isolation.holds_signals() {
+            true => "can be kept inside a sandbox: landlock",
+            false => "of a sandboxed cell reach other processes of the user",
+        },
+    )?;
+    row(
+        "network",
+        match isolation.seccomp {
+            true => "can be held: filters of system calls",
+            false => "cannot be held: the kernel does not filter system calls",
+        },
+    )
 }
 
 fn shown(path: &Path) -> String {

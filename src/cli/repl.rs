@@ -12,7 +12,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use reedline::Signal;
-use warmcell::{CodeRuntime, FailureKind, Language, Session, SessionBuilder};
+use warmcell::{CodeRuntime, FailureKind, Language, Placement, Session, SessionBuilder};
 
 use self::complete::Gatherer;
 use super::console::{Console, Show};
@@ -43,7 +43,8 @@ pub(super) struct Options {
 pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let language = options.session.language_or_default(options.language);
     options.session.check(&[language])?;
-    let builder = options.session.builder(language, Path::new("."));
+    let session = options.session.or_placed(Placement::Worker);
+    let builder = session.builder(language, Path::new("."));
     let console = Console::on_standard_streams();
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
         let runner = Runner::new(console, Show::Displays, Leave::Never)?;

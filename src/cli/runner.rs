@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use tokio::runtime::Runtime;
 use warmcell::{
-    Cell, JavaScriptEngine, Language, Limits, Outcome, RuntimeError, Session, SessionBuilder,
+    Cell, JavaScriptEngine, Language, Limits, Outcome, Placement, RuntimeError, Session,
+    SessionBuilder,
 };
 
 use super::console::{Console, Show};
@@ -28,6 +29,9 @@ pub(super) struct SessionOptions {
     /// The folder in which the code starts, and from which the imports of JavaScript do
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
+    /// Where the code runs: `in-process`, or `worker`, a process of its own [default: worker for `repl`, else in-process]
+    #[arg(long, value_name = "PLACEMENT", value_parser = placement)]
+    placement: Option<Placement>,
     /// How long a cell may run, in seconds [default: for ever]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
@@ -40,6 +44,14 @@ pub(super) struct SessionOptions {
     /// How large a value may be, in bytes of JSON [default: 16777216]
     #[arg(long, value_name = "BYTES")]
     value_bytes: Option<usize>,
+}
+
+fn placement(text: &str) -> Result<Placement, String> {
+    match text {
+        "in-process" => Ok(Placement::InProcess),
+        "worker" => Ok(Placement::Worker),
+        _ => Err("a placement is `in-process` or `worker`".to_owned()),
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -95,6 +107,12 @@ impl SessionOptions {
         self.apply(builder)
     }
 
+    /// The same options, with a placement for when none is given.
+    pub(super) fn or_placed(mut self, placement: Placement) -> Self {
+        self.placement.get_or_insert(placement);
+        self
+    }
+
     /// The options that do not choose an engine.
     pub(super) fn apply(&self, mut builder: SessionBuilder) -> SessionBuilder {
         let mut limits = Limits::default();
@@ -103,6 +121,9 @@ impl SessionOptions {
         limits.output_bytes = self.output_bytes.unwrap_or(limits.output_bytes);
         limits.value_bytes = self.value_bytes.unwrap_or(limits.value_bytes);
         builder = builder.limits(limits);
+        if let Some(placement) = self.placement {
+            builder = builder.placement(placement);
+        }
         if let Some(python) = &self.python
             && builder.language() == Language::Python
         {

@@ -49,6 +49,12 @@ impl Pace {
         self.changed.notify_all();
     }
 
+    /// Whether the reader is behind, for a writer that cannot wait here.
+    pub(super) fn is_ahead(&self) -> bool {
+        let state = self.lock();
+        !state.is_over && state.waiting >= self.ahead
+    }
+
     /// Waits for the reader to catch up.
     pub(super) fn keep(&self) {
         let state = self.lock();

@@ -4,9 +4,10 @@
 //! (a cell that has to wait for its reader does so after giving it back). It is taken by whoever
 //! prints (the engine's thread, threads of the program) and by whoever settles a cell.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ledger::Ledger;
+use super::pace::Pace;
 use super::{EventSender, Origin, Sink, Stream};
 use crate::limits::Limits;
 use crate::outcome::{Background, Display, Truncated};
@@ -100,6 +101,42 @@ impl Transcript {
         }
     }
 
+    /// Takes what a worker's cell or background printed. Says whether the cell is ahead of its reader: whoever drains it
+    /// should wait before it takes more.
+    pub(crate) fn take_in(&self, stream: Stream, origin: Origin, bytes: &[u8]) -> bool {
+        self.push(stream, origin, bytes)
+            .is_some_and(|pace| pace.is_ahead())
+    }
+
+    /// Whether somebody watches the running cell's output.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.lock().events.is_some()
+    }
+
+    /// Whether the running cell is ahead of its reader.
+    pub(crate) fn is_ahead(&self) -> bool {
+        let pace = self.lock().events.as_ref().and_then(EventSender::pace);
+        pace.is_some_and(|pace| pace.is_ahead())
+    }
+
+    /// Takes what was printed. Gives what the writer should wait for once it holds no lock.
+    fn push(&self, stream: Stream, origin: Origin, bytes: &[u8]) -> Option<Arc<Pace>> {
+        let mut state = self.lock();
+        match origin {
+            Origin::Cell => {
+                state.cell.of(stream).push(bytes);
+                state.events.as_mut().and_then(|events| {
+                    events.write(stream, bytes);
+                    events.pace()
+                })
+            }
+            Origin::Background => {
+                state.background.of(stream).push(bytes);
+                None
+            }
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing under the lock panics half-way through a change that matters: at worst a write is missing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -117,23 +154,7 @@ impl Pair {
 
 impl Sink for Transcript {
     fn write(&self, stream: Stream, origin: Origin, bytes: &[u8]) {
-        let pace = {
-            let mut state = self.lock();
-            match origin {
-                Origin::Cell => {
-                    state.cell.of(stream).push(bytes);
-                    state.events.as_mut().and_then(|events| {
-                        events.write(stream, bytes);
-                        events.pace()
-                    })
-                }
-                Origin::Background => {
-                    state.background.of(stream).push(bytes);
-                    None
-                }
-            }
-        };
-        if let Some(pace) = pace {
+        if let Some(pace) = self.push(stream, origin, bytes) {
             pace.keep();
         }
     }

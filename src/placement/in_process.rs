@@ -33,7 +33,7 @@ pub(super) async fn place(
     launch: Launch,
     relaunch: Relaunch,
     opening: Opening,
-) -> Result<Box<dyn Placed>, RuntimeError> {
+) -> Result<Seat, RuntimeError> {
     let relaunch = (!launch.once_per_process).then_some(relaunch);
     let lane = if launch.once_per_process {
         shared_lane(launch)?
@@ -50,7 +50,7 @@ pub(super) async fn place(
         relaunch,
     };
     match opened.await {
-        Ok(result) => result.map(|()| Box::new(seat) as Box<dyn Placed>),
+        Ok(result) => result.map(|()| seat),
         Err(_) => Err(RuntimeError::Unavailable(
             "the engine's thread is gone".to_owned(),
         )),
@@ -71,8 +71,15 @@ fn shared_lane(launch: Launch) -> Result<Arc<Lane>, RuntimeError> {
     Ok(lane)
 }
 
+/// Whether the lane that all sessions of an engine share hangs for good.
+pub(super) fn is_stuck(engine: &str) -> bool {
+    let shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let lane = shared.as_ref().and_then(|lanes| lanes.get(engine));
+    lane.is_some_and(|lane| lane.is_stuck())
+}
+
 /// One session on a lane.
-struct Seat {
+pub(super) struct Seat {
     lane: Mutex<Arc<Lane>>,
     session: SessionId,
     opening: Opening,
@@ -94,6 +101,11 @@ impl Seat {
             *lane = Arc::new(fresh);
         }
         lane.clone()
+    }
+
+    /// Whether it is on a lane for all sessions that hangs for good: no other lane can take its place.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.relaunch.is_none() && self.lock().is_stuck()
     }
 
     fn lock(&self) -> MutexGuard<'_, Arc<Lane>> {
@@ -134,6 +146,13 @@ impl Placed for Seat {
             value,
             reply,
         });
+    }
+
+    fn undo(&self, reply: Reply<u64>) {
+        let _ = reply.send(Err(RuntimeError::Refused(
+            "a session in this process cannot be undone\nhint: open it in a worker, with `backup` set to `undo`"
+                .to_owned(),
+        )));
     }
 
     fn close(&self, reply: Option<Reply<()>>) {

@@ -12,8 +12,8 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use warmcell::{
-    Canceller, Cell, CodeRuntime, Event, Events, Execution, Json, RuntimeError, Session,
-    SessionBuilder, Stream,
+    Canceller, Cell, CodeRuntime, Event, Events, Execution, Isolation, Json, RuntimeError, Sandbox,
+    Session, SessionBuilder, Stream,
 };
 
 use super::message::{Id, Missing, Outgoing, Output, Problem, Reply, Request};
@@ -30,7 +30,7 @@ const STREAMED_EVENTS: usize = 256;
 /// How many bytes of streamed output may be on their way to the client.
 const STREAMED_BYTES: usize = 1 << 20;
 
-const METHODS: [&str; 9] = [
+const METHODS: [&str; 10] = [
     "initialize",
     "open",
     "execute",
@@ -38,6 +38,7 @@ const METHODS: [&str; 9] = [
     "inspect",
     "bind",
     "reset",
+    "undo",
     "close",
     "$/cancelRequest",
 ];
@@ -106,6 +107,7 @@ impl Desk {
             "inspect" => self.inspect(params).await,
             "bind" => self.bind(params).await,
             "reset" => self.reset(params).await,
+            "undo" => self.undo(params).await,
             "close" => self.close(params).await,
             "$/cancelRequest" => self.cancel(params),
             unknown => {
@@ -122,11 +124,18 @@ impl Desk {
         params.fields("clientInfo")?;
         params.finish()?;
         let languages: Vec<serde_json::Value> = SessionBuilder::all().map(describe).collect();
+        // What this kernel can enforce; the rest is refused by `open`.
+        let holds_files = Isolation::of_this_kernel().holds_files();
+        let sandboxes: Vec<&str> = opening::SANDBOXES
+            .iter()
+            .filter(|(_, sandbox)| *sandbox == Sandbox::Off || holds_files)
+            .map(|(name, _)| *name)
+            .collect();
         reply(json!({
             "protocolVersion": PROTOCOL_VERSION,
             "serverInfo": { "name": "warmcell", "version": env!("CARGO_PKG_VERSION") },
             "languages": languages,
-            "sandbox": ["off"],
+            "sandbox": sandboxes,
         }))
     }
 
@@ -235,6 +244,13 @@ impl Desk {
         params.finish()?;
         session.reset().await.map_err(refusal)?;
         reply(json!({}))
+    }
+
+    async fn undo(&self, mut params: Fields) -> Result<Reply, Problem> {
+        let session = self.session(&mut params)?;
+        params.finish()?;
+        let cell = session.undo().await.map_err(refusal)?;
+        reply(json!({ "undone": cell }))
     }
 
     async fn close(&self, mut params: Fields) -> Result<Reply, Problem> {

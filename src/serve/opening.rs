@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use warmcell::{Integers, JavaScriptEngine, Language, Limits, Placement, Session, SessionBuilder};
+use warmcell::{
+    Backup, Integers, JavaScriptEngine, Language, Limits, Placement, Sandbox, Session,
+    SessionBuilder,
+};
 
 use super::message::Problem;
 use super::params::{Fields, required};
@@ -24,6 +27,13 @@ impl Opening {
         }
     }
 }
+
+/// The words for the sandboxes.
+pub(super) const SANDBOXES: [(&str, Sandbox); 3] = [
+    ("off", Sandbox::Off),
+    ("workspace-write", Sandbox::WorkspaceWrite),
+    ("read-only", Sandbox::ReadOnly),
+];
 
 /// Reads the parameters of `open`.
 pub(super) fn read(mut params: Fields) -> Result<Opening, Problem> {
@@ -60,11 +70,29 @@ pub(super) fn read(mut params: Fields) -> Result<Opening, Problem> {
     for (name, value) in params.text_map("env")?.unwrap_or_default() {
         builder = builder.env(name, value);
     }
-    // In process, a session sees the whole environment of the server: every name is passed already.
-    params.texts("envPass")?;
+    for name in params.texts("envPass")?.unwrap_or_default() {
+        builder = builder.env_pass(name);
+    }
     let integers = [("exact", Integers::Exact), ("safe", Integers::Safe)];
     if let Some(integers) = params.choice("integers", &integers)? {
         builder = builder.integers(integers);
+    }
+    let backups = [
+        ("off", Backup::Off),
+        ("last", Backup::Last),
+        ("undo", Backup::Undo),
+    ];
+    if let Some(backup) = params.choice("backup", &backups)? {
+        builder = builder.backup(backup);
+    }
+    if let Some(sandbox) = params.choice("sandbox", &SANDBOXES)? {
+        builder = builder.sandbox(sandbox);
+    }
+    if let Some(folder) = params.text("workspace")? {
+        builder = builder.workspace(folder);
+    }
+    if let Some(allowed) = params.flag("network")? {
+        builder = builder.network(allowed);
     }
     refuse_capabilities(&mut params)?;
     params.finish()?;
@@ -75,13 +103,13 @@ pub(super) fn read(mut params: Fields) -> Result<Opening, Problem> {
 }
 
 fn placement(params: &mut Fields) -> Result<Placement, Problem> {
-    let choices = [("in-process", true), ("worker", false)];
-    match params.choice("placement", &choices)? {
-        None | Some(true) => Ok(Placement::InProcess),
-        Some(false) => Err(Problem::invalid_params(
-            "`placement` is `worker`, and this version of warmcell has no workers\nhint: use `in-process`, for code you trust",
-        )),
-    }
+    let choices = [
+        ("in-process", Placement::InProcess),
+        ("worker", Placement::Worker),
+    ];
+    Ok(params
+        .choice("placement", &choices)?
+        .unwrap_or(Placement::Worker))
 }
 
 fn read_limits(mut given: Fields) -> Result<Limits, Problem> {
@@ -95,6 +123,9 @@ fn read_limits(mut given: Fields) -> Result<Limits, Problem> {
     if let Some(mebibytes) = given.whole("memoryMb")? {
         limits.memory_mb = mebibytes;
     }
+    limits.processes = given.whole("processes")?;
+    limits.open_files = given.whole("openFiles")?;
+    limits.file_mb = given.whole("fileMb")?;
     if let Some(bytes) = given.whole("outputBytes")? {
         limits.output_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     }
@@ -108,7 +139,7 @@ fn read_limits(mut given: Fields) -> Result<Limits, Problem> {
 /// What later versions will take is refused by name, so that no host believes its cells have what they lack. A list of
 /// nothing asks for nothing.
 fn refuse_capabilities(params: &mut Fields) -> Result<(), Problem> {
-    for field in ["capabilities", "functions", "workspace"] {
+    for field in ["capabilities", "functions"] {
         if let Some(given) = params.raw(field)
             && given.get() != "[]"
         {

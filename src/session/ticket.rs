@@ -20,6 +20,8 @@ use crate::output::{EventSender, Transcript};
 pub(crate) enum Stop {
     /// Its deadline passed.
     Deadline,
+    /// It used more processor time than it may.
+    Processor,
     /// Its host cancelled it.
     Cancelled,
 }
@@ -219,6 +221,10 @@ impl Ticket {
             (Some(Stop::Deadline), None) => (
                 FailureKind::Timeout,
                 "the cell was stopped at its deadline".to_owned(),
+            ),
+            (Some(Stop::Processor), _) => (
+                FailureKind::Timeout,
+                "the cell was stopped: it used more CPU time than `cpuMs` allows".to_owned(),
             ),
             (Some(Stop::Cancelled) | None, _) => {
                 (FailureKind::Cancelled, "the cell was cancelled".to_owned())

@@ -1,4 +1,4 @@
-//! Runs the cases in `tests/cases` through the library, in process, and reports every difference.
+//! Runs the cases in `tests/cases` through the library, in every placement, and reports every difference.
 //!
 //! A case opens sessions of its own and runs its cells in order; `tests/cases/README.md` says what each key means. A case
 //! with `isolate = true` gets a process of its own. `WARMCELL_TEST_CASES` runs only those whose label contains its text.
@@ -42,6 +42,39 @@ fn javascript_on_quickjs_in_process() {
     let run = Run {
         suites: "javascript",
         placement: Placement::InProcess,
+        engine: Some("quickjs"),
+    };
+    run.all(test_name!());
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn python_worker() {
+    let run = Run {
+        suites: "python",
+        placement: Placement::Worker,
+        engine: None,
+    };
+    run.all(test_name!());
+}
+
+#[cfg(all(feature = "cli", feature = "javascript"))]
+#[test]
+fn javascript_on_boa_worker() {
+    let run = Run {
+        suites: "javascript",
+        placement: Placement::Worker,
+        engine: Some("boa"),
+    };
+    run.all(test_name!());
+}
+
+#[cfg(all(feature = "cli", feature = "quickjs"))]
+#[test]
+fn javascript_on_quickjs_worker() {
+    let run = Run {
+        suites: "javascript",
+        placement: Placement::Worker,
         engine: Some("quickjs"),
     };
     run.all(test_name!());
@@ -140,6 +173,10 @@ impl Run {
         if let Some(engine) = self.engine {
             let engine = serde_json::from_value(engine.into()).expect("an engine's name");
             builder = builder.javascript_engine(engine);
+        }
+        #[cfg(feature = "cli")]
+        {
+            builder = builder.worker_executable(env!("CARGO_BIN_EXE_warmcell"));
         }
         turn.open(opened_with(builder, &case.open))
     }

@@ -42,3 +42,5 @@ mod sessions;
 mod stopping;
 mod values;
 mod venvs;
+#[cfg(feature = "cli")]
+mod worker;

@@ -79,15 +79,30 @@ fn a_session_lives_from_open_to_close() {
 /// User output entered the protocol's stream: espressif/esp-idf#19087 and its like. Here it has no way in.
 #[test]
 fn nothing_a_cell_writes_is_taken_for_a_message() {
+    for placement in ["in-process", "worker"] {
+        nothing_of_a_cell_is_a_message(placement);
+    }
+}
+
+fn nothing_of_a_cell_is_a_message(placement: &str) {
     let mut server = Server::start();
-    let session = server.python();
+    let opened = server.call(
+        "open",
+        json!({ "language": "python", "placement": placement }),
+    );
+    let session = opened["session"].as_str().expect("a name").to_owned();
     let fake = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
     let code = format!(
         "import os, subprocess, ctypes\nfake = {fake:?} + '\\n'\nos.write(1, b'raw ' + fake.encode())\nsubprocess.run(['echo', 'child ' + fake.strip()])\nctypes.CDLL(None).puts(b'c ' + fake.encode())\nctypes.CDLL(None).fflush(None)\nprint(fake, end='')\nreturn os.read(0, 1).decode()"
     );
     let outcome = server.cell(&session, &code);
     assert_eq!(outcome["value"], "", "{outcome}");
-    assert_eq!(outcome["stdout"], format!("{fake}\n"));
+    let is_captured = placement == "worker";
+    let native = match is_captured {
+        true => format!("raw {fake}\nchild {fake}\nc {fake}\n\n"),
+        false => String::new(),
+    };
+    assert_eq!(outcome["stdout"], format!("{native}{fake}\n"));
     // The descriptors that carry the protocol do not reach a child.
     let listed = server.cell(
         &session,
@@ -101,8 +116,9 @@ fn nothing_a_cell_writes_is_taken_for_a_message() {
     let ended = server.finish();
     assert_eq!(ended.status, 0);
     for origin in ["raw", "child", "c"] {
-        assert!(
+        assert_eq!(
             ended.stderr.contains(&format!("{origin} {fake}\n")),
+            !is_captured,
             "{}",
             ended.stderr
         );

@@ -8,6 +8,8 @@
 mod alone;
 mod judge;
 #[cfg(feature = "cli")]
+pub(crate) mod processes;
+#[cfg(feature = "cli")]
 mod program;
 mod random;
 #[cfg(feature = "cli")]
@@ -36,6 +38,8 @@ pub(crate) use random::Random;
 pub(crate) use server::{Server, refusal_in};
 #[cfg(feature = "cli")]
 pub(crate) use terminal::{Talk, terminal};
+#[cfg(feature = "cli")]
+pub(crate) use venv::data_venv;
 pub(crate) use venv::{numpy_venv, venv};
 
 /// The longest that any test waits for one answer. Far more than any of them needs, on any machine.

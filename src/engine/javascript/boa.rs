@@ -62,6 +62,14 @@ impl Language for Boa {
             budget(opening)?,
         )?))
     }
+
+    fn may_fork(&mut self) -> Result<(), String> {
+        memory::may_be_copied()
+    }
+
+    fn forked(&mut self) {
+        // The thread that a press wakes has the same handle in the copy.
+    }
 }
 
 /// One session.
@@ -83,6 +91,9 @@ impl Session {
         flavour: Flavour,
         budget: Option<Budget>,
     ) -> Result<Self, EngineError> {
+        if opening.owns_process {
+            memory::own_process();
+        }
         let host = Host::new(opening.sink.clone(), stopper.clone());
         let executor = Rc::new(Executor::default());
         let rejections = Rc::new(RefCell::new(Vec::new()));
@@ -172,6 +183,10 @@ impl Engine for Session {
             name,
             value,
         )
+    }
+
+    fn took_over(&mut self) {
+        // Nothing of a context is outside the memory that was copied.
     }
 
     fn close(self: Box<Self>, _: u64) {

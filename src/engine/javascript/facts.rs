@@ -11,7 +11,7 @@ pub(in crate::engine) fn facts(builder: &SessionBuilder) -> Result<EngineFacts, 
     // The engine must be built in.
     let launch = super::launch(builder, super::rewrite::Flavour::JavaScript)?;
     let limits = &builder.limits;
-    let [output, value, cpu] = facts::limits_of_every_engine(limits);
+    let [output, value, cpu] = facts::limits_of_every_engine(builder);
     Ok(EngineFacts {
         language: builder.language,
         engine: launch.engine.to_owned(),
@@ -19,6 +19,7 @@ pub(in crate::engine) fn facts(builder: &SessionBuilder) -> Result<EngineFacts, 
         executable: None,
         library: None,
         environment: None,
+        reads: Vec::new(),
         chosen: None,
         limits: vec![
             deadline(engine, limits),

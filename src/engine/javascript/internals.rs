@@ -46,6 +46,8 @@ impl InThread {
             python: None,
             cwd: None,
             env: Default::default(),
+            withheld: Default::default(),
+            owns_process: false,
             sink: transcript.clone(),
         };
         let stopper = Stopper::of_this_thread();

@@ -3,12 +3,17 @@
 //! boa has no memory limit. A host that makes this its global allocator has one: every thread counts what it allocates
 //! and frees, and the thread of a boa session compares. Past the budget the cell is stopped through boa's runtime limits,
 //! as at a deadline; past twice the budget, which a single built-in can reach without boa looking at its limits, the thread
-//! sleeps for ever and is given up with its session. (An allocator may not unwind, and failing ends the process.) No lock
-//! of ours is held then: what the host's own functions allocate is not compared.
+//! sleeps for ever and is given up with its session; in a process of the session's own, it ends that. (An allocator may
+//! not unwind, and failing ends the process.) No lock of ours is held then: what the host's own functions allocate is not
+//! compared.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+
+use crate::engine::EXHAUSTED;
 
 /// A global allocator that gives boa sessions their memory limit; it costs about a nanosecond an allocation.
 ///
@@ -62,6 +67,15 @@ pub(super) fn is_counted() -> bool {
     counted
 }
 
+/// Set when the process is one session's alone.
+static OWNS_PROCESS: AtomicBool = AtomicBool::new(false);
+
+/// From now on a cell far over its budget ends the process.
+#[cfg(feature = "javascript")]
+pub(super) fn own_process() {
+    OWNS_PROCESS.store(true, Ordering::Relaxed);
+}
+
 /// What a session may allocate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
@@ -83,6 +97,28 @@ impl Budget {
                 .base
                 .saturating_add(i64::try_from(self.bytes / 10 * 9).unwrap_or(i64::MAX))
     }
+}
+
+/// The memory up to which a fork is cheap enough: its page tables are copied, and each page once either side writes to it.
+const COPIED_BYTES: u64 = 256 << 20;
+
+/// Whether what the process holds is little enough for a fork.
+pub(super) fn may_be_copied() -> Result<(), String> {
+    let sizes = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let mut pages = sizes
+        .split_whitespace()
+        .skip(1)
+        .filter_map(|field| field.parse::<u64>().ok());
+    let (resident, shared) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));
+    let own = resident.saturating_sub(shared) << 12;
+    if own > COPIED_BYTES {
+        return Err(format!(
+            "the session takes {} MB, and only up to {} MB are copied",
+            own >> 20,
+            COPIED_BYTES >> 20
+        ));
+    }
+    Ok(())
 }
 
 /// From now on `trip` is called when this thread has allocated more than its session may.
@@ -174,6 +210,10 @@ fn exceeded(meter: &Meter, used: i64) {
         trip();
     }
     if used > meter.budget.get().saturating_mul(2) {
+        if OWNS_PROCESS.load(Ordering::Relaxed) {
+            // SAFETY: ends the process without running anything.
+            unsafe { libc::_exit(EXHAUSTED) };
+        }
         // `park` may allocate.
         meter.trip.set(None);
         loop {

@@ -18,6 +18,7 @@ use self::allocator::Allocator;
 use self::realm::{Entered, Shared};
 use super::cells::{Cells, Entry};
 use super::host::{Function, Host};
+use super::memory;
 use super::modules::Modules;
 use super::prelude;
 use super::realm::{Abrupt, Realm};
@@ -49,6 +50,14 @@ impl Language for QuickJs {
             self.stopper.clone(),
             self.flavour,
         )?))
+    }
+
+    fn may_fork(&mut self) -> Result<(), String> {
+        memory::may_be_copied()
+    }
+
+    fn forked(&mut self) {
+        // The thread that a press wakes has the same handle in the copy.
     }
 }
 
@@ -145,6 +154,10 @@ impl Engine for Session {
             ..
         } = self;
         context.with(|context| cells.bind(&mut Entered::new(context, shared.clone()), name, value))
+    }
+
+    fn took_over(&mut self) {
+        // Nothing of a context is outside the memory that was copied.
     }
 
     fn close(self: Box<Self>, _: u64) {

@@ -50,6 +50,11 @@ extern "C" fn note_fork() {
     FORKED.store(true, Ordering::Relaxed);
 }
 
+/// This process was forked by the runtime, and goes on in the place of the one it was forked from.
+pub(super) fn forget_fork() {
+    FORKED.store(false, Ordering::Relaxed);
+}
+
 /// Whether this process is a child that the program forked.
 pub(super) fn is_forked_child() -> bool {
     FORKED.load(Ordering::Relaxed)

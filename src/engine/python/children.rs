@@ -25,6 +25,14 @@ pub(super) fn note_thread() {
     }
 }
 
+/// This process is a copy, in which none of the threads is.
+pub(super) fn forget_threads() {
+    THREADS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clear();
+}
+
 /// A cell starts.
 pub(super) fn note_start() {
     let mut now = libc::timespec {

@@ -33,6 +33,7 @@ pub(in crate::engine) fn facts(builder: &SessionBuilder) -> Result<EngineFacts, 
         engine: "python".to_owned(),
         version: version::loaded_version(),
         environment: environment_of(&located.executable),
+        reads: reads(&located.executable, &library),
         executable: Some(located.executable),
         library: Some(library).filter(|library| library.is_absolute()),
         chosen: Some(located.chosen_by.to_string()),
@@ -48,6 +49,25 @@ fn environment_of(executable: &Path) -> Option<PathBuf> {
         .join("pyvenv.cfg")
         .is_file()
         .then(|| folder.to_owned())
+}
+
+/// The installation, the environment, and the files of both wherever they lie.
+fn reads(executable: &Path, library: &Path) -> Vec<PathBuf> {
+    let mut found = vec![
+        PathBuf::from(version::BUILT_PREFIX),
+        PathBuf::from(version::BUILT_LIBDIR),
+        executable.to_owned(),
+    ];
+    found.extend(environment_of(executable));
+    found.extend(executable.canonicalize());
+    found.extend(
+        library
+            .parent()
+            .filter(|folder| folder.is_absolute())
+            .map(Path::to_owned),
+    );
+    found.retain(|path| path.exists());
+    found
 }
 
 fn armed_limits(builder: &SessionBuilder) -> Vec<ArmedLimit> {
@@ -74,6 +94,6 @@ fn armed_limits(builder: &SessionBuilder) -> Vec<ArmedLimit> {
             format!("{} MiB; CPython's allocators, tested", limits.memory_mb),
         ),
     ];
-    all.extend(facts::limits_of_every_engine(limits));
+    all.extend(facts::limits_of_every_engine(builder));
     all
 }

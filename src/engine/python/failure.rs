@@ -3,7 +3,11 @@
 //! All of it runs inside the cell's deadline, since an exception's `__str__` is code of the program's. Whatever goes wrong
 //! on the way, the class's name is left.
 
-use pyo3::exceptions::{PyMemoryError, PyModuleNotFoundError, PySyntaxError, PySystemExit};
+use std::collections::BTreeSet;
+
+use pyo3::exceptions::{
+    PyKeyError, PyMemoryError, PyModuleNotFoundError, PySyntaxError, PySystemExit,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString};
 
@@ -34,6 +38,7 @@ pub(super) struct Environment<'a> {
     pub(super) executable: &'a str,
     pub(super) notice: Option<&'a str>,
     pub(super) memory_mb: u64,
+    pub(super) withheld: &'a BTreeSet<String>,
 }
 
 /// The functions of `report.py`.
@@ -58,6 +63,7 @@ impl Reporter {
             executable: "",
             notice: None,
             memory_mb: 0,
+            withheld: &BTreeSet::new(),
         };
         if let Err(error) = py.import("sys")?.getattr("warmcell_warms_up") {
             reporter.failure(py, &error, &origin, &environment);
@@ -96,8 +102,29 @@ impl Reporter {
         if failure.kind == FailureKind::Exit {
             failure.message = exit_status(py, error).unwrap_or(failure.message);
         }
-        failure.hint = hint(py, error, failure.kind, environment);
+        failure.hint = hint(py, error, failure.kind, environment)
+            .or_else(|| self.withheld(py, error, environment));
         failure
+    }
+
+    /// How to get at a variable that the program looked for and the host has.
+    fn withheld(
+        &self,
+        py: Python<'_>,
+        error: &PyErr,
+        environment: &Environment<'_>,
+    ) -> Option<String> {
+        if environment.withheld.is_empty() || !error.is_instance_of::<PyKeyError>(py) {
+            return None;
+        }
+        let module = self.module.bind(py);
+        let name = module.call_method1("missing_variable", (error.value(py),));
+        let name: String = name.ok()?.extract().ok()?;
+        environment.withheld.contains(&name).then(|| {
+            format!(
+                "the host has `{name}`, and cells in a worker do not see it: pass it by naming it in `envPass`, or give it a value in `env`"
+            )
+        })
     }
 
     fn report(

@@ -18,7 +18,7 @@ use super::locate::{Located, locate};
 use super::streams::Streams;
 use super::tasks::Tasks;
 use super::{audit, children, cpython, guard, helper, interrupt, memory, version};
-use crate::engine::EngineError;
+use crate::engine::{EngineError, Opening};
 
 /// CPython, ready to open sessions.
 pub(super) struct Interpreter {
@@ -273,11 +273,12 @@ impl Interpreter {
     }
 
     /// What failures say about where cells run.
-    pub(super) fn environment(&self, memory_mb: u64) -> Environment<'_> {
+    pub(super) fn environment<'a>(&'a self, opening: &'a Opening) -> Environment<'a> {
         Environment {
             executable: &self.executable,
             notice: self.located.notice.as_deref(),
-            memory_mb,
+            memory_mb: opening.limits.memory_mb,
+            withheld: &opening.withheld,
         }
     }
 }

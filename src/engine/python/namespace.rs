@@ -179,6 +179,8 @@ impl PythonSession {
         match stumble {
             Ok(completion) => completion,
             Err(stumble) => {
+                // What is said about an exception of the budget's must not fail for the same reason.
+                memory::disarm();
                 let file_name = match &cell {
                     Some(cell) => cell.file_name.clone(),
                     None => self.file_name(task.number),
@@ -198,9 +200,7 @@ impl PythonSession {
                     suffix,
                     from_compiler,
                 };
-                let environment = self.interpreter.environment(self.opening.limits.memory_mb);
-                // What is said about an exception of the budget's must not fail for the same reason.
-                memory::disarm();
+                let environment = self.interpreter.environment(&self.opening);
                 let mut failure =
                     self.interpreter
                         .reporter
@@ -491,6 +491,17 @@ impl Engine for PythonSession {
             self.leave(py);
             result.map_err(refused)
         })
+    }
+
+    fn took_over(&mut self) {
+        Python::attach(|py| {
+            if let Some(event_loop) = &self.event_loop
+                && let Ok(tasks) = self.interpreter.tasks(py)
+                && let Err(error) = tasks.take_over(py, event_loop)
+            {
+                error.write_unraisable(py, None);
+            }
+        });
     }
 
     fn close(mut self: Box<Self>, epoch: u64) {

@@ -71,3 +71,14 @@ def place(exception, file_name):
                     column = start[2] + 1
         traceback = traceback.tb_next
     return line, column
+
+
+def missing_variable(error):
+    """The name that was not found in `os.environ`, of an exception that says so."""
+    traceback = error.__traceback__
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback.tb_frame.f_globals.get("__name__") != "os":
+        return None
+    name = error.args[0]
+    return name if type(name) is str else None

@@ -3,6 +3,7 @@
 import asyncio
 from asyncio import CancelledError
 from inspect import CO_COROUTINE
+from selectors import DefaultSelector
 
 # The loop that drives a cell now, and that cell's task.
 driving = None
@@ -89,6 +90,27 @@ def repair(loop):
             # Its code was closed; nothing may ever step it again, so nobody should wait for it either.
             task._log_destroy_pending = False
             asyncio.tasks._unregister_task(task)
+
+
+def take_over(loop):
+    """Gives the loop of a copied process a selector and a way to wake it of its own.
+
+    The kernel's side of the old one is shared with the process that was copied. What the loop waits for stays registered;
+    pipes and sockets are dead ends by now, which it learns when it looks.
+    """
+    old = loop._selector
+    waited_for = [key for key in old.get_map().values() if key.fileobj is not loop._ssock]
+    loop._selector = DefaultSelector()
+    old.close()
+    loop._ssock.close()
+    loop._csock.close()
+    loop._internal_fds -= 1
+    loop._make_self_pipe()
+    for key in waited_for:
+        try:
+            loop._selector.register(key.fileobj, key.events, key.data)
+        except (OSError, ValueError, KeyError):
+            pass
 
 
 def close(coroutine):

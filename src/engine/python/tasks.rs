@@ -78,6 +78,14 @@ impl Tasks {
             .map(drop)
     }
 
+    /// Gives the loop of a copied process a selector of its own.
+    pub(super) fn take_over(&self, py: Python<'_>, event_loop: &Py<PyAny>) -> PyResult<()> {
+        self.module
+            .bind(py)
+            .call_method1("take_over", (event_loop,))
+            .map(drop)
+    }
+
     /// Ends the loop and its tasks.
     pub(super) fn end(&self, py: Python<'_>, event_loop: &Py<PyAny>) -> PyResult<()> {
         self.module

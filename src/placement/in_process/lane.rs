@@ -503,7 +503,9 @@ impl Slot {
                 format!(
                     "the {engine} engine of this process is stuck: an earlier cell runs native code that nothing can stop\nhint: restart the process"
                 ),
-                format!("later {engine} cells in this process answer `unavailable`"),
+                format!(
+                    "later {engine} cells in this process answer `unavailable`, or run in a worker where there is an executable for it"
+                ),
             )
         } else {
             (

@@ -86,8 +86,8 @@ fn wrong_parameters_are_named_with_what_is_allowed() {
             "`placement` must be `in-process` or `worker`, not \"moon\"",
         ),
         (
-            json!({ "language": "python", "placement": "worker" }),
-            "`placement` is `worker`, and this version of warmcell has no workers",
+            json!({ "language": "python", "backup": "always" }),
+            "`backup` must be `off`, `last` or `undo`, not \"always\"",
         ),
         (
             json!({ "language": "python", "cwd": 7 }),
@@ -127,14 +127,14 @@ fn wrong_parameters_are_named_with_what_is_allowed() {
         ),
         (
             json!({ "language": "python", "limits": { "memory": 5 } }),
-            "`memory` is not a field of `limits`, which takes `timeoutMs`, `cpuMs`, `memoryMb`, `outputBytes` and `valueBytes`",
+            "`memory` is not a field of `limits`, which takes `timeoutMs`, `cpuMs`, `memoryMb`, `processes`, `openFiles`, `fileMb`, `outputBytes` and `valueBytes`",
         ),
         (
             json!({ "language": "python", "limits": { "memoryMb": 1 } }),
             "`memoryMb` is 1, which is not between 16 and 1048576",
         ),
         (
-            json!({ "language": "python", "limits": { "cpuMs": 100 } }),
+            json!({ "language": "python", "placement": "in-process", "limits": { "cpuMs": 100 } }),
             "`cpuMs` needs a process of its own",
         ),
         (

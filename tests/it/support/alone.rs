@@ -169,6 +169,17 @@ impl Ended {
         self.at - *printed
     }
 
+    /// What follows this at the start of a line.
+    #[cfg(feature = "cli")]
+    #[track_caller]
+    pub(crate) fn said(&self, start: &str) -> &str {
+        let said = self
+            .lines
+            .iter()
+            .find_map(|(_, line)| line.strip_prefix(start));
+        said.unwrap_or_else(|| panic!("no line begins with {start:?} in:\n{}", self.text()))
+    }
+
     fn has_line_with(&self, part: &str) -> bool {
         self.lines.iter().any(|(_, line)| line.contains(part))
     }

@@ -17,6 +17,10 @@ impl Random {
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.as_nanos() as u64),
         };
+        Self::from_seed(seed)
+    }
+
+    pub(crate) fn from_seed(seed: u64) -> Self {
         Self { seed, state: seed }
     }
 

@@ -16,6 +16,12 @@ pub(crate) fn numpy_venv() -> PathBuf {
     made("venv-numpy", &["numpy"])
 }
 
+/// A venv with numpy, pandas, pyarrow and polars, which are fetched from the package registry once.
+#[cfg(feature = "cli")]
+pub(crate) fn data_venv() -> PathBuf {
+    made("venv-data", &["numpy", "pandas", "pyarrow", "polars"])
+}
+
 /// Makes the venv unless it is there. Test processes wait for each other by a lock on a file beside it.
 fn made(name: &str, packages: &[&str]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

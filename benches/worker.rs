@@ -1,0 +1,273 @@
+//! What a session in a process of its own costs its host: a cell's way there and back, starts, ends at a deadline, and coming
+//! back from a crash; beside a bare byte that goes to another process and back over the same kind of socket.
+//!
+//! The targets are medians of single events and ratios within one run, so each event is timed by itself and the table shows
+//! the least, which is what it takes on a machine that has nothing else to do, the median and the tail. The worker is the binary of the same profile. `cargo bench --bench worker [TEXT]` measures the rows
+//! that contain the text.
+#![expect(clippy::expect_used, reason = "a bench that cannot go on ends")]
+#![expect(clippy::print_stdout, reason = "it prints a table")]
+
+use std::hint::black_box;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use warmcell::{Backup, Cell, Language, Outcome, Placement, Session, SessionBuilder, SessionState};
+
+/// What an agent needs at least between two cells.
+const THINKING: Duration = Duration::from_millis(2);
+
+/// How long until a spare stands, and a backup of a large heap sleeps.
+const SETTLING: Duration = Duration::from_millis(400);
+
+const NO_WAIT: Duration = Duration::ZERO;
+
+/// The deadline of cells that are to be stopped, and how long after it they are killed.
+const DEADLINE: Duration = Duration::from_millis(50);
+const GRACE: Duration = Duration::from_millis(1500);
+
+fn main() {
+    let mut table = Table::new();
+    round_trips(&mut table);
+    starts(&mut table);
+    restores(&mut table);
+    overshoots(&mut table);
+}
+
+fn builder() -> SessionBuilder {
+    Session::builder(Language::Python)
+        .placement(Placement::Worker)
+        .worker_executable(env!("CARGO_BIN_EXE_warmcell"))
+}
+
+fn open(builder: SessionBuilder) -> Session {
+    builder.open_blocking().expect("a session")
+}
+
+fn run(session: &Session, cell: impl Into<Cell>) -> Outcome {
+    session.run(cell.into()).expect("an open session").wait()
+}
+
+fn round_trips(table: &mut Table) {
+    let mut echo = Echo::start();
+    table.row("byte to a process and back", "", 20_000, NO_WAIT, || {
+        echo.round_trip()
+    });
+    table.row("the same, 2 ms between", "", 500, THINKING, || {
+        echo.round_trip()
+    });
+    drop(echo);
+    let plain = open(builder().backup(Backup::Off));
+    let one_and_one = |session: &Session| {
+        let started = Instant::now();
+        black_box(run(session, black_box("1+1")));
+        started.elapsed()
+    };
+    table.row("`1+1`, no backup", "3 bytes", 20_000, NO_WAIT, || {
+        one_and_one(&plain)
+    });
+    table.row("`1+1`, no backup, 2 ms between", "", 500, THINKING, || {
+        one_and_one(&plain)
+    });
+    let backed = open(builder());
+    table.row(
+        "`1+1`, backup, 2 ms between",
+        "300 µs",
+        1_000,
+        THINKING,
+        || one_and_one(&backed),
+    );
+    table.row("`1+1`, backup, nothing between", "", 1_000, NO_WAIT, || {
+        one_and_one(&backed)
+    });
+}
+
+fn starts(table: &mut Table) {
+    let first_outcome = |builder: SessionBuilder| {
+        let started = Instant::now();
+        let session = open(builder);
+        assert!(run(&session, "1+1").ok);
+        (started.elapsed(), session)
+    };
+    // A configuration of which there is no spare: another folder each time.
+    let folders: Vec<_> = (0..20)
+        .map(|index| {
+            std::env::temp_dir().join(format!("warmcell-bench-{}-{index}", std::process::id()))
+        })
+        .collect();
+    let mut next = folders.iter();
+    table.row(
+        "session to first outcome, cold",
+        "",
+        folders.len(),
+        NO_WAIT,
+        || {
+            let folder = next.next().expect("a folder");
+            std::fs::create_dir_all(folder).expect("a folder");
+            first_outcome(builder().cwd(folder)).0
+        },
+    );
+    for folder in &folders {
+        let _ = std::fs::remove_dir(folder);
+    }
+    // The session before has gone quiet for long enough that there is a spare.
+    let (_, mut kept) = first_outcome(builder());
+    table.row(
+        "session to first outcome, from the spare",
+        "2 ms",
+        20,
+        SETTLING,
+        || {
+            let (took, session) = first_outcome(builder());
+            kept = session;
+            took
+        },
+    );
+    drop(kept);
+}
+
+fn restores(table: &mut Table) {
+    let heaps = [
+        ("restore after SIGKILL, small heap", "10 ms", ""),
+        (
+            "restore after SIGKILL, 100 MB of objects",
+            "",
+            "heap = [object() for _ in range(4_000_000)]",
+        ),
+    ];
+    for (name, target, heap) in heaps {
+        let session = open(builder());
+        assert!(run(&session, format!("import os\n{heap}")).ok);
+        table.row(name, target, 20, SETTLING, || {
+            let started = Instant::now();
+            let outcome = run(&session, "os.kill(os.getpid(), 9)");
+            let took = started.elapsed();
+            assert_eq!(outcome.state, SessionState::Restored);
+            took
+        });
+    }
+}
+
+fn overshoots(table: &mut Table) {
+    let cells = [
+        (
+            "overshoot, `while True: pass`",
+            "10 ms",
+            "while True: pass",
+            DEADLINE,
+            20,
+        ),
+        (
+            "overshoot, `time.sleep`",
+            "10 ms",
+            "import time; time.sleep(10)",
+            DEADLINE,
+            20,
+        ),
+        (
+            "overshoot, every exception swallowed",
+            "80 ms",
+            "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+            DEADLINE,
+            20,
+        ),
+        (
+            "overshoot beyond the grace, C code that is killed",
+            "50 ms",
+            "sum(range(10**13))",
+            DEADLINE + GRACE,
+            5,
+        ),
+    ];
+    for (name, target, code, due, times) in cells {
+        let session = open(builder());
+        assert!(run(&session, "x = 1").ok);
+        table.row(name, target, times, SETTLING / 4, || {
+            let started = Instant::now();
+            let outcome = run(&session, Cell::from(code).with_timeout(DEADLINE));
+            assert_ne!(outcome.state, SessionState::Lost);
+            started.elapsed().saturating_sub(due)
+        });
+    }
+}
+
+/// `cat`, at the other end of a pair of sockets.
+struct Echo {
+    here: UnixStream,
+    process: Child,
+}
+
+impl Echo {
+    fn start() -> Self {
+        let (here, there) = UnixStream::pair().expect("a pair of sockets");
+        let copy = there.try_clone().expect("a copy");
+        let process = Command::new("cat")
+            .stdin(Stdio::from(OwnedFd::from(copy)))
+            .stdout(Stdio::from(OwnedFd::from(there)))
+            .spawn()
+            .expect("cat");
+        Self { here, process }
+    }
+
+    fn round_trip(&mut self) -> Duration {
+        let mut byte = [0];
+        let started = Instant::now();
+        self.here.write_all(b"x").expect("a byte goes");
+        self.here.read_exact(&mut byte).expect("a byte comes");
+        started.elapsed()
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Prints a row as soon as it was measured.
+struct Table {
+    only: Option<String>,
+}
+
+impl Table {
+    fn new() -> Self {
+        println!(
+            "{:<52} {:>10} {:>10} {:>10}  target",
+            "", "least", "p50", "p95"
+        );
+        let only = std::env::args()
+            .skip(1)
+            .find(|argument| !argument.starts_with("--"));
+        Self { only }
+    }
+
+    /// Times an event so often, with a pause before each.
+    fn row(
+        &mut self,
+        name: &str,
+        target: &str,
+        times: usize,
+        pause: Duration,
+        mut event: impl FnMut() -> Duration,
+    ) {
+        if self.only.as_ref().is_some_and(|only| !name.contains(only)) {
+            return;
+        }
+        let mut took: Vec<Duration> = (0..times)
+            .map(|_| {
+                if !pause.is_zero() {
+                    thread::sleep(pause);
+                }
+                event()
+            })
+            .collect();
+        took.sort();
+        let at = |share: f64| took[((took.len() - 1) as f64 * share) as usize];
+        let [least, middle, tail] = [at(0.0), at(0.5), at(0.95)].map(|took| format!("{took:.1?}"));
+        println!("{name:<52} {least:>10} {middle:>10} {tail:>10}  {target}");
+    }
+}

@@ -1,0 +1,432 @@
+//! The worker process: an engine on a thread of its own, asked by its host over a private socket.
+//!
+//! The start ([`run`]) is apart from the loop ([`serve`]), which the engine's thread runs: it takes an order, does it, reports, and
+//! then makes the backup of the state that it has left. One other thread, the [`presser`], stops cells. The main thread only waits.
+//!
+//! A backup is a fork of the engine's thread, which goes on in the same loop when it is woken, so everything the loop
+//! needs is reachable from here: the channel is replaced by the backup's own, the presser is started again, and locks are
+//! free at the fork, since the presser holds none then (see there) and no thread of the program may be alive.
+//!
+//! The process ends by SIGKILL or `_exit`: exit handlers of C libraries would run while threads are in them.
+
+mod backup;
+mod confine;
+mod descriptors;
+mod presser;
+mod sink;
+mod threads;
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+
+pub(super) use self::descriptors::take_socket;
+use self::presser::Presser;
+use self::sink::DescriptorSink;
+use self::threads::Threads;
+use super::messages::{self, Ended, Hello, Open, Order, Prepare, Report};
+use super::sockets::{Channel, ChannelError};
+use crate::engine::{self, Completion, Engine, EngineError, Language, Opening, Task};
+use crate::outcome::{Failure, FailureKind, Json};
+use crate::runtime::SessionBuilder;
+
+/// The longest order that is taken: a source or a value, of which the host takes none that is longer.
+const ORDER_BYTES: usize = (1 << 30) + (1 << 20);
+
+/// The status of a worker whose program closed the socket to the host.
+pub(super) const DISCONNECTED: i32 = 113;
+
+/// Runs as a worker of the host that gave `socket`, to the end of the process.
+pub(super) fn run(socket: OwnedFd) -> io::Result<()> {
+    // SAFETY: sets dispositions of this process. A handler that tells of an overflow of a stack would let a signal that was
+    // sent pass once.
+    unsafe {
+        libc::signal(libc::SIGSEGV, libc::SIG_DFL);
+        libc::signal(libc::SIGBUS, libc::SIG_DFL);
+    }
+    let socket = descriptors::out_of_reach(socket)?;
+    let mut channel = Channel::new(socket, ORDER_BYTES);
+    let (prepare, temporary) = match channel.wait_for::<Order>(None) {
+        Ok(frame) => match frame.header {
+            Order::Prepare { prepare, temporary } => (prepare, temporary),
+            _ => return Err(io::Error::other("the first order prepares nothing")),
+        },
+        // The host has no use for this worker any more.
+        Err(ChannelError::Closed) => return Ok(()),
+        Err(error) => return Err(io::Error::other(error.to_string())),
+    };
+    if let Some(folder) = &temporary {
+        // SAFETY: this process has one thread yet.
+        unsafe { std::env::set_var("TMPDIR", folder) };
+    }
+    if let Some(confinement) = &prepare.confinement
+        && let Err(text) = confine::confine(confinement, temporary.as_deref())
+    {
+        return fail(&channel, text);
+    }
+    let builder = builder(&prepare);
+    let launch = match engine::launch(&builder) {
+        Ok(launch) => launch,
+        Err(error) => return fail(&channel, error.to_string()),
+    };
+    let thread = thread::Builder::new()
+        .name(format!("warmcell-{}", launch.engine))
+        .stack_size(launch.stack_bytes)
+        .spawn(move || live(channel, launch, &builder))?;
+    // A panic in there has told about itself on standard error.
+    let _ = thread.join();
+    Ok(())
+}
+
+fn builder(prepare: &Prepare) -> SessionBuilder {
+    let mut builder = SessionBuilder::new(prepare.language);
+    builder.javascript_engine = prepare.javascript_engine;
+    builder.python.clone_from(&prepare.python);
+    builder.cwd.clone_from(&prepare.cwd);
+    builder
+}
+
+fn fail(channel: &Channel, text: String) -> io::Result<()> {
+    channel
+        .send(&Report::Failed { text }, &[])
+        .map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// The engine's thread, from start to end.
+fn live(channel: Channel, launch: engine::Launch, builder: &SessionBuilder) {
+    let name = launch.engine;
+    let started = catch_unwind(AssertUnwindSafe(launch.start));
+    let (language, interrupter) = match started {
+        Ok(Ok(started)) => started,
+        Ok(Err(EngineError(text))) => {
+            let _ = fail(&channel, text);
+            return;
+        }
+        Err(_) => {
+            let _ = fail(
+                &channel,
+                format!("the {name} engine panicked while it started"),
+            );
+            return;
+        }
+    };
+    let version = engine::facts(builder).map_or_else(|_| String::new(), |facts| facts.version);
+    let worker = Presser::new(interrupter)
+        .map_err(ChannelError::from)
+        .and_then(|(presser, urgent)| {
+            let worker = Worker {
+                name,
+                version,
+                channel,
+                language,
+                presser,
+                threads: Threads::default(),
+                session: None,
+            };
+            worker.greet(&urgent)?;
+            Ok(worker)
+        });
+    let Ok(mut worker) = worker else {
+        leave(DISCONNECTED)
+    };
+    let status = match serve(&mut worker) {
+        ChannelError::Closed => 0,
+        _ => DISCONNECTED,
+    };
+    // Nothing of the worker is dropped: that would run code of the program's.
+    leave(status)
+}
+
+pub(super) fn leave(status: i32) -> ! {
+    // SAFETY: ends the process without running anything of the program's.
+    unsafe { libc::_exit(status) }
+}
+
+/// What the engine's thread owns.
+struct Worker {
+    name: &'static str,
+    version: String,
+    channel: Channel,
+    language: Box<dyn Language>,
+    presser: Presser,
+    threads: Threads,
+    session: Option<Session>,
+}
+
+struct Session {
+    engine: Box<dyn Engine>,
+    sink: Arc<DescriptorSink>,
+    keeps_backup: bool,
+}
+
+/// Does what the host asks, until it cannot be heard any more.
+fn serve(worker: &mut Worker) -> ChannelError {
+    loop {
+        let problem = match worker.channel.wait_for::<Order>(None) {
+            Ok(frame) => worker.obey(frame.header, frame.blob),
+            Err(problem) => Err(problem),
+        };
+        if let Err(problem) = problem {
+            return problem;
+        }
+    }
+}
+
+impl Worker {
+    /// The first words, also those of a backup that has taken over.
+    fn greet(&self, urgent: &OwnedFd) -> Result<(), ChannelError> {
+        let hello = Hello {
+            protocol: messages::PROTOCOL,
+            build: messages::BUILD.to_owned(),
+            languages: vec![self.name.to_owned()],
+            version: self.version.clone(),
+            process: std::process::id() as i32,
+        };
+        self.channel
+            .send_with(&Report::Hello(hello), &[urgent.as_fd()])
+    }
+
+    fn obey(&mut self, order: Order, blob: Vec<u8>) -> Result<(), ChannelError> {
+        match order {
+            Order::Open(open) => {
+                let report = self.open(*open);
+                self.channel.send(&report, &[])?;
+            }
+            Order::Run {
+                number,
+                epoch,
+                watched,
+            } => {
+                let Some(session) = &mut self.session else {
+                    return self.refuse("no session is open");
+                };
+                session.sink.begin(watched);
+                let (ended, value) =
+                    run_cell(session, &self.presser, self.name, (number, epoch), &blob);
+                let unprotected = self.unprotected();
+                let ended = Ended {
+                    unprotected,
+                    ..ended
+                };
+                self.channel
+                    .send(&Report::Ended(Box::new(ended)), value.as_bytes())?;
+            }
+            Order::Reset { epoch } => {
+                let Some(session) = &mut self.session else {
+                    return self.refuse("no session is open");
+                };
+                let engine = &mut session.engine;
+                let result = self.presser.during(epoch, || {
+                    catch_unwind(AssertUnwindSafe(|| engine.reset(epoch)))
+                });
+                self.answer(flatten(result, self.name))?;
+            }
+            Order::Inspect => {
+                let Some(session) = &mut self.session else {
+                    return self.refuse("no session is open");
+                };
+                let engine = &mut session.engine;
+                match catch_unwind(AssertUnwindSafe(|| engine.inspect())) {
+                    Ok(variables) => {
+                        let text = serde_json::to_vec(&variables).unwrap_or_default();
+                        self.channel.send(&Report::Variables, &text)?;
+                    }
+                    Err(_) => self.answer(Err(panicked(self.name)))?,
+                }
+                // The state is what it was, and so is its backup.
+                return Ok(());
+            }
+            Order::Bind { name, epoch } => {
+                let Some(session) = &mut self.session else {
+                    return self.refuse("no session is open");
+                };
+                let value = String::from_utf8(blob)
+                    .map_err(|error| error.to_string())
+                    .and_then(|text| Json::new(text).map_err(|error| error.to_string()));
+                let result = match value {
+                    Ok(value) => {
+                        let engine = &mut session.engine;
+                        let result = self.presser.during(epoch, || {
+                            catch_unwind(AssertUnwindSafe(|| engine.bind(&name, &value, epoch)))
+                        });
+                        flatten(result, self.name)
+                    }
+                    Err(error) => Err(error),
+                };
+                self.answer(result)?;
+            }
+            Order::Prepare { .. } | Order::Wake => return self.refuse("not now"),
+        }
+        self.make_backup()
+    }
+
+    fn refuse(&self, text: &str) -> Result<(), ChannelError> {
+        self.answer(Err(text.to_owned()))
+    }
+
+    fn answer(&self, result: Result<(), String>) -> Result<(), ChannelError> {
+        let report = match result {
+            Ok(()) => Report::Done,
+            Err(text) => Report::Refused { text },
+        };
+        self.channel.send(&report, &[])
+    }
+
+    fn open(&mut self, open: Open) -> Report {
+        let sink = match DescriptorSink::new(&self.channel) {
+            Ok(sink) => Arc::new(sink),
+            Err(error) => {
+                let text = format!("the session's streams cannot be made: {error}");
+                return Report::Refused { text };
+            }
+        };
+        let opening = Opening {
+            limits: open.limits(),
+            integers: open.integers,
+            code_cache: open.code_cache,
+            python: open.python,
+            cwd: open.cwd,
+            env: open.env,
+            withheld: open.withheld.into_iter().collect(),
+            owns_process: true,
+            sink: sink.clone(),
+        };
+        let language = &mut self.language;
+        match catch_unwind(AssertUnwindSafe(|| language.open(&opening))) {
+            Ok(Ok(engine)) => {
+                descriptors::limit_data(open.memory_mb);
+                descriptors::limit_files(open.open_files, open.file_mb);
+                self.session = Some(Session {
+                    engine,
+                    sink,
+                    keeps_backup: open.backup,
+                });
+                Report::Done
+            }
+            Ok(Err(EngineError(text))) => Report::Refused { text },
+            Err(_) => Report::Refused {
+                text: panicked(self.name),
+            },
+        }
+    }
+
+    /// Why there can be no backup of the present state.
+    fn unprotected(&mut self) -> Option<String> {
+        if !self
+            .session
+            .as_ref()
+            .is_some_and(|session| session.keeps_backup)
+        {
+            return Some("backups are turned off".to_owned());
+        }
+        self.language
+            .may_fork()
+            .and_then(|()| self.threads.may_be_left())
+            .err()
+    }
+
+    /// Leaves a sleeping copy of this process, in which the call returns when it has taken over.
+    fn make_backup(&mut self) -> Result<(), ChannelError> {
+        if self.unprotected().is_some() {
+            return Ok(());
+        }
+        let still = self.presser.hold_still();
+        match backup::fork() {
+            backup::Forked::Original(host_end) => {
+                self.channel.send_with(&Report::Backup, &[host_end.as_fd()])
+            }
+            // There is no backup then, as the host sees by none being announced.
+            backup::Forked::Failed => Ok(()),
+            backup::Forked::Copy(own_end) => {
+                drop(still);
+                self.sleep_and_take_over(own_end)
+            }
+        }
+    }
+
+    /// In the backup: waits for the end, or for its turn.
+    fn sleep_and_take_over(&mut self, own_end: OwnedFd) -> Result<(), ChannelError> {
+        let sink = self.session.as_ref().map(|session| session.sink.clone());
+        let mut channel = Channel::new(own_end, ORDER_BYTES);
+        let mut keep = vec![channel.raw()];
+        keep.extend(sink.iter().flat_map(|sink| sink.descriptors()));
+        let own = [self.channel.raw(), self.presser.raw()];
+        backup::replace_what_is_the_programs(&keep, &own);
+        let process = std::process::id() as i32;
+        if channel.send(&messages::Asleep { process }, &[]).is_err() {
+            leave(0);
+        }
+        match channel.wait_for::<Order>(None) {
+            Ok(frame) if matches!(frame.header, Order::Wake) => {}
+            _ => leave(0),
+        }
+        self.language.forked();
+        // The old one is closed already: its number may be another descriptor's by now.
+        std::mem::forget(std::mem::replace(&mut self.channel, channel));
+        if let Some(sink) = &sink {
+            sink.connect(self.channel.raw());
+        }
+        let urgent = self.presser.start_again()?;
+        if let Some(session) = &mut self.session {
+            session.engine.took_over();
+        }
+        self.greet(&urgent)?;
+        self.make_backup()
+    }
+}
+
+fn run_cell(
+    session: &mut Session,
+    presser: &Presser,
+    name: &str,
+    (number, epoch): (u64, u64),
+    code: &[u8],
+) -> (Ended, Value) {
+    let code = String::from_utf8_lossy(code);
+    let task = Task {
+        code: &code,
+        number,
+        epoch,
+    };
+    let engine = &mut session.engine;
+    let result = presser.during(epoch, || {
+        catch_unwind(AssertUnwindSafe(|| engine.run(&task)))
+    });
+    let completion = result.unwrap_or_else(|_| Completion {
+        failure: Some(Failure::new(FailureKind::Internal, panicked(name))),
+        ..Completion::default()
+    });
+    let ended = Ended {
+        epoch,
+        has_value: completion.value.is_some(),
+        failure: completion.failure,
+        interrupted: completion.interrupted,
+        notice: completion.notice,
+        unprotected: None,
+    };
+    (ended, Value(completion.value))
+}
+
+/// A value on its way into a blob, or nothing.
+struct Value(Option<Json>);
+
+impl Value {
+    fn as_bytes(&self) -> &[u8] {
+        self.0
+            .as_ref()
+            .map_or(&[], |value| value.as_str().as_bytes())
+    }
+}
+
+fn flatten(result: thread::Result<Result<(), EngineError>>, name: &str) -> Result<(), String> {
+    match result {
+        Ok(result) => result.map_err(|EngineError(text)| text),
+        Err(_) => Err(panicked(name)),
+    }
+}
+
+fn panicked(name: &str) -> String {
+    format!("the {name} engine panicked")
+}

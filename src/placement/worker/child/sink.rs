@@ -1,0 +1,108 @@
+//! [`DescriptorSink`]: where an engine's output goes in a worker.
+//!
+//! What the running cell prints is written to descriptor 1 or 2 before the call returns, so that prints, C code and child
+//! processes stand in order there and nothing is lost with the process. What earlier cells' threads and tasks print goes to
+//! the host as a frame, which says that it does. Displays go as frames too.
+//!
+//! Frames come from several threads: [`DescriptorSink::frames`] is held while one is sent. The host always reads, so sending
+//! ends.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::super::messages::{OfStream, Report};
+use super::super::sockets::{self, Channel};
+use super::descriptors;
+use crate::outcome::Display;
+use crate::output::{Origin, Sink, Stream};
+
+/// The most that one frame of late output carries.
+const LATE_BYTES: usize = 1 << 16;
+
+#[derive(Debug)]
+pub(super) struct DescriptorSink {
+    /// Copies of the pipes, for when the program has closed 1 or 2.
+    private: [OwnedFd; 2],
+    /// The number of the channel's socket.
+    control: AtomicI32,
+    /// Somebody watches the output as it comes.
+    is_watched: AtomicBool,
+    frames: Mutex<()>,
+}
+
+impl DescriptorSink {
+    pub(super) fn new(channel: &Channel) -> io::Result<Self> {
+        Ok(Self {
+            private: [
+                descriptors::private_copy(libc::STDOUT_FILENO)?,
+                descriptors::private_copy(libc::STDERR_FILENO)?,
+            ],
+            control: AtomicI32::new(channel.raw()),
+            is_watched: AtomicBool::new(false),
+            frames: Mutex::new(()),
+        })
+    }
+
+    /// A cell begins.
+    pub(super) fn begin(&self, watched: bool) {
+        self.is_watched.store(watched, Ordering::Relaxed);
+    }
+
+    /// Frames go to another socket from here on.
+    pub(super) fn connect(&self, control: RawFd) {
+        self.control.store(control, Ordering::Relaxed);
+    }
+
+    pub(super) fn descriptors(&self) -> [RawFd; 2] {
+        [self.private[0].as_raw_fd(), self.private[1].as_raw_fd()]
+    }
+
+    fn report(&self, report: &Report, blob: &[u8]) {
+        let sending = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        // A host that cannot be reached has this process killed, or is gone.
+        let _ = sockets::send(
+            self.control.load(Ordering::Relaxed),
+            report,
+            blob,
+            &[],
+            None,
+        );
+        drop(sending);
+    }
+}
+
+impl Sink for DescriptorSink {
+    fn write(&self, stream: Stream, origin: Origin, bytes: &[u8]) {
+        match origin {
+            Origin::Cell => {
+                let (descriptor, private) = match stream {
+                    Stream::Stdout => (libc::STDOUT_FILENO, &self.private[0]),
+                    Stream::Stderr => (libc::STDERR_FILENO, &self.private[1]),
+                };
+                let rest = descriptors::write_all(descriptor, bytes);
+                descriptors::write_all(private.as_raw_fd(), rest);
+            }
+            Origin::Background => {
+                for part in bytes.chunks(LATE_BYTES) {
+                    let stream = OfStream::from(stream);
+                    self.report(&Report::Late { stream }, part);
+                }
+            }
+        }
+    }
+
+    fn flush(&self, stream: Stream) {
+        if self.is_watched.load(Ordering::Relaxed) {
+            let stream = OfStream::from(stream);
+            self.report(&Report::Flushed { stream }, &[]);
+        }
+    }
+
+    fn display(&self, entry: Display) {
+        if let Ok(text) = serde_json::to_vec(&entry) {
+            self.report(&Report::Display, &text);
+        }
+    }
+}
