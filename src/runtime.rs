@@ -122,6 +122,13 @@ pub enum JavaScriptEngine {
 }
 
 impl JavaScriptEngine {
+    /// What a session gets that asks for none: boa, unless QuickJS alone was built in.
+    pub(crate) const UNASKED: Self = if cfg!(feature = "quickjs") && !cfg!(feature = "javascript") {
+        Self::QuickJs
+    } else {
+        Self::Boa
+    };
+
     /// Every engine this version knows, whether it was built in or not; the default first.
     pub const ALL: &'static [Self] = &[Self::Boa, Self::QuickJs];
 
@@ -238,13 +245,15 @@ impl SessionBuilder {
         self.language
     }
 
+    pub(crate) fn chosen_javascript_engine(&self) -> JavaScriptEngine {
+        self.javascript_engine.unwrap_or(JavaScriptEngine::UNASKED)
+    }
+
     /// The engine that the session runs on, as the wire names it.
     pub fn engine(&self) -> &'static str {
         match self.language {
             Language::Python => self.language.as_str(),
-            Language::JavaScript | Language::TypeScript => {
-                self.javascript_engine.unwrap_or_default().as_str()
-            }
+            Language::JavaScript | Language::TypeScript => self.chosen_javascript_engine().as_str(),
         }
     }
 
@@ -285,7 +294,8 @@ impl SessionBuilder {
         self
     }
 
-    /// The engine of a JavaScript or TypeScript session; a Python session with one is refused. Default: boa.
+    /// The engine of a JavaScript or TypeScript session; a Python session with one is refused. Default: boa;
+    /// QuickJS where it alone was built in.
     pub fn javascript_engine(mut self, engine: JavaScriptEngine) -> Self {
         self.javascript_engine = Some(engine);
         self

@@ -58,6 +58,14 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
         if interrupt::was_pressed() {
             return Ok(interrupt::STATUS);
         }
+        if let Some(failure) = &outcome.error
+            && !options.json
+            && failure.kind == FailureKind::Exit
+            && failure.message.parse::<i128>().is_err()
+        {
+            // As Python shows it.
+            runner.console.message(&failure.message);
+        }
         if !outcome.ok {
             return Ok(status(&outcome));
         }

@@ -47,7 +47,7 @@ pub(crate) fn typescript(builder: &SessionBuilder) -> Result<Launch, RuntimeErro
 }
 
 fn launch(builder: &SessionBuilder, flavour: Flavour) -> Result<Launch, RuntimeError> {
-    match builder.javascript_engine.unwrap_or_default() {
+    match builder.chosen_javascript_engine() {
         #[cfg(feature = "javascript")]
         JavaScriptEngine::Boa => Ok(on_its_thread("boa", boa::STACK_BYTES, move |stopper| {
             Box::new(boa::Boa { stopper, flavour })

@@ -7,6 +7,7 @@ mod builtins;
 mod executor;
 mod json;
 mod limits;
+mod nursery;
 mod realm;
 mod regexps;
 mod shelter;
@@ -55,6 +56,7 @@ pub(super) struct Boa {
 
 impl Language for Boa {
     fn open(&mut self, opening: &Opening) -> Result<Box<dyn Engine>, EngineError> {
+        nursery::widen();
         Ok(Box::new(Session::open(
             opening.clone(),
             self.stopper.clone(),

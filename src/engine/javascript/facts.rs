@@ -7,7 +7,7 @@ use crate::runtime::{JavaScriptEngine, RuntimeError, SessionBuilder};
 
 /// What a session opened by `builder` would run on.
 pub(in crate::engine) fn facts(builder: &SessionBuilder) -> Result<EngineFacts, RuntimeError> {
-    let engine = builder.javascript_engine.unwrap_or_default();
+    let engine = builder.chosen_javascript_engine();
     // The engine must be built in.
     let launch = super::launch(builder, super::rewrite::Flavour::JavaScript)?;
     let limits = &builder.limits;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::locate::locate;
 use super::{interrupt, version};
 use crate::facts::{self, ArmedLimit, EngineFacts};
+use crate::placement::Placement;
 use crate::runtime::{Language, RuntimeError, SessionBuilder};
 
 /// The interpreter runs, and what holds its limits has passed its tests.
@@ -71,7 +72,8 @@ fn reads(executable: &Path, library: &Path) -> Vec<PathBuf> {
 }
 
 fn armed_limits(builder: &SessionBuilder) -> Vec<ArmedLimit> {
-    if !IS_ARMED.load(Ordering::Acquire) {
+    // A worker arms and tests them as it starts, or refuses to.
+    if builder.placement == Placement::InProcess && !IS_ARMED.load(Ordering::Acquire) {
         return Vec::new();
     }
     let limits = &builder.limits;

@@ -156,10 +156,15 @@ impl Gone {
         let refusal = || RuntimeError::Unavailable(text.clone());
         match job {
             Job::Run { ticket, .. } => {
-                ticket.settle_unstarted(
-                    Failure::new(FailureKind::Unavailable, text.clone()),
-                    SessionState::Lost,
-                );
+                let (message, hint) = match text.split_once("\nhint: ") {
+                    Some((message, hint)) => (message, Some(hint.to_owned())),
+                    None => (text.as_str(), None),
+                };
+                let failure = Failure {
+                    hint,
+                    ..Failure::new(FailureKind::Unavailable, message)
+                };
+                ticket.settle_unstarted(failure, SessionState::Lost);
             }
             Job::Open { reply, .. } => {
                 if let Some(reply) = reply {
