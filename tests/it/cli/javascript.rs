@@ -288,9 +288,9 @@ fn doctor_knows_both_engines() {
         assert_eq!(facts["engine"], finding["engine"]);
         let version = facts["version"].as_str().expect("a version");
         match finding["engine"].as_str() {
-            // Exactly what Cargo chose.
+            // What Cargo chose; built outside this folder it is known as the manifest says it.
             Some("boa") => assert!(
-                lock.contains(&format!("name = \"boa_engine\"\nversion = \"{version}\"\n")),
+                lock.contains(&format!("name = \"boa_engine\"\nversion = \"{version}")),
                 "{version}"
             ),
             _ => assert!(version.starts_with("0."), "{version}"),
