@@ -8,7 +8,7 @@
 //! For each worker there is a line to the host. When the line closes, or the host's socket does, or the host ends, whatever
 //! bears the tag is killed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
 use std::fs;
 use std::io;
@@ -60,6 +60,7 @@ pub(super) fn supervise(socket: OwnedFd) -> io::Result<()> {
     let mut supervisor = Supervisor {
         host: Channel::new(socket, FRAME_BYTES),
         workers: HashMap::new(),
+        reaped: VecDeque::new(),
     };
     supervisor.serve(&signals, host.as_ref());
     for worker in supervisor.workers.values_mut() {
@@ -71,9 +72,14 @@ pub(super) fn supervise(socket: OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
+/// How many ends of processes are remembered that were nobody's.
+const REMEMBERED: usize = 256;
+
 struct Supervisor {
     host: Channel,
     workers: HashMap<u64, Worker>,
+    /// Ends of processes that were nobody's yet: a backup may die before its host asks to watch it.
+    reaped: VecDeque<(i32, c_int)>,
 }
 
 struct Worker {
@@ -141,7 +147,12 @@ impl Supervisor {
             {
                 worker.process = 0;
                 tell(worker, &Notice::Died { process, status });
+                continue;
             }
+            if self.reaped.len() == REMEMBERED {
+                self.reaped.pop_front();
+            }
+            self.reaped.push_back((process, status));
         }
     }
 
@@ -211,9 +222,12 @@ impl Supervisor {
                 }
                 Order::Watch { process } => {
                     worker.process = process;
-                    if !lives(process) {
+                    report_death(worker);
+                    if worker.process != 0 && !lives(process) {
                         worker.process = 0;
-                        tell(worker, &Notice::Died { process, status: 0 });
+                        let end = self.reaped.iter().rev().find(|end| end.0 == process);
+                        let status = end.map_or(0, |end| end.1);
+                        tell(worker, &Notice::Died { process, status });
                     }
                 }
                 Order::End => {
@@ -228,14 +242,14 @@ impl Supervisor {
     }
 }
 
-/// The worker was killed a moment ago: its death is told before anything that follows from it.
+/// Tells of the worker's death, if it is dead, before anything that follows from it.
 fn report_death(worker: &mut Worker) {
     let process = worker.process;
     if process == 0 {
         return;
     }
     let mut status = 0;
-    // SAFETY: waits for a child of this process that was killed.
+    // SAFETY: asks for the end of one process, and does nothing where that is no child of this one.
     if unsafe { libc::waitpid(process, &raw mut status, libc::WNOHANG) } == process {
         worker.process = 0;
         tell(worker, &Notice::Died { process, status });
