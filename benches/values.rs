@@ -1,4 +1,7 @@
 //! Values crossing the border, against Python's own `json`: what a host pays for each megabyte.
+//!
+//! The losing variant, pythonize through serde_json, on the same machine, ms: out, ints 234 against 100, dicts 449 against 134; in,
+//! ints 295 against 302, dicts 1,298 against 351.
 
 use std::ffi::CStr;
 use std::hint::black_box;
