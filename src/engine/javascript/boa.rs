@@ -6,6 +6,7 @@
 mod builtins;
 mod executor;
 mod json;
+mod known;
 mod limits;
 mod nursery;
 mod realm;
@@ -27,7 +28,8 @@ use boa_engine::realm::Realm as BoaRealm;
 use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, NativeFunction};
 
 use self::executor::{Executor, Loader};
-use self::realm::{Entered, Known};
+use self::known::Known;
+use self::realm::Entered;
 use super::cells::{Cells, Entry};
 use super::host::{Function, Host};
 use super::memory::{self, Budget};

@@ -12,7 +12,7 @@ use boa_engine::object::{FunctionObjectBuilder, JsObject};
 use boa_engine::property::{PropertyDescriptor, PropertyKey};
 use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, NativeFunction};
 
-use super::realm::Known;
+use super::known::Known;
 use super::{json, regexps, strings, text};
 use crate::engine::EngineError;
 use crate::engine::javascript::memory;

@@ -1,8 +1,6 @@
 //! boa as a [`Realm`].
 
-use std::cell::RefCell;
 use std::path::Path;
-use std::rc::Rc;
 
 use boa_engine::builtins::array_buffer::ArrayBuffer;
 use boa_engine::builtins::dataview::DataView;
@@ -25,90 +23,14 @@ use boa_engine::{
     Source, js_string,
 };
 
-use super::builtins::{self, Nesting, getter};
-use super::executor::Executor;
-use super::json::Operations;
+use super::known::Known;
 use super::limits;
-use super::regexps::RegExps;
-use super::shelter::{Shelter, Work};
-use crate::engine::EngineError;
-use crate::engine::javascript::host::Host;
+use super::shelter::Work;
 use crate::engine::javascript::memory::{self, Budget};
 use crate::engine::javascript::realm::{
     Abrupt, Class, Content, ErrorClass, Intrinsic, KeyName, Kind, PromiseState, Property, Realm,
     Text,
 };
-
-/// What is known of a realm since before any cell ran in it.
-pub(super) struct Known {
-    pub(super) host: Rc<Host>,
-    pub(super) executor: Rc<Executor>,
-    pub(super) shelter: Shelter,
-    pub(super) array_nesting: Nesting,
-    /// What the session may allocate, where that is counted.
-    pub(super) budget: Option<Budget>,
-    rejections: Rc<RefCell<Vec<JsObject<Promise>>>>,
-    date_time: JsObject,
-    pub(super) regexps: RegExps,
-    pub(super) json: Operations,
-    /// The `exec` that the session starts with.
-    pub(super) regexp_exec: JsObject,
-    pub(super) regexp_flags: JsObject,
-    regexp_source: JsObject,
-    error_stack: JsObject,
-    function_text: JsObject,
-    view_buffer: JsObject,
-    view_offset: JsObject,
-    view_bytes: JsObject,
-    view_length: JsObject,
-    data_buffer: JsObject,
-    data_offset: JsObject,
-    data_bytes: JsObject,
-}
-
-impl Known {
-    pub(super) fn of(
-        context: &mut Context,
-        host: Rc<Host>,
-        executor: Rc<Executor>,
-        rejections: Rc<RefCell<Vec<JsObject<Promise>>>>,
-        budget: Option<Budget>,
-    ) -> Result<Self, EngineError> {
-        let shelter = Shelter::of(context)?;
-        let regexps = RegExps::of(context);
-        let json = Operations::of(context)?;
-        let mut object = |path: &str| builtins::object_at(context, path);
-        let regexp = object("RegExp.prototype")?;
-        let error = object("Error.prototype")?;
-        let data_view = object("DataView.prototype")?;
-        let view = object("Uint8Array.prototype")?
-            .prototype()
-            .ok_or_else(|| EngineError("boa lacks `%TypedArray%`".to_owned()))?;
-        Ok(Self {
-            date_time: object("Date.prototype.getTime")?,
-            regexps,
-            json,
-            regexp_exec: object("RegExp.prototype.exec")?,
-            regexp_source: getter(&regexp, "source")?,
-            regexp_flags: getter(&regexp, "flags")?,
-            error_stack: getter(&error, "stack")?,
-            function_text: object("Function.prototype.toString")?,
-            view_buffer: getter(&view, "buffer")?,
-            view_offset: getter(&view, "byteOffset")?,
-            view_bytes: getter(&view, "byteLength")?,
-            view_length: getter(&view, "length")?,
-            data_buffer: getter(&data_view, "buffer")?,
-            data_offset: getter(&data_view, "byteOffset")?,
-            data_bytes: getter(&data_view, "byteLength")?,
-            host,
-            executor,
-            shelter,
-            array_nesting: Nesting::new(0),
-            budget,
-            rejections,
-        })
-    }
-}
 
 /// A context, entered.
 pub(super) struct Entered<'c> {

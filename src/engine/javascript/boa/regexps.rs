@@ -14,7 +14,7 @@ use boa_engine::string::{JsStr, JsStrVariant};
 use boa_engine::{Context, JsArgs, JsResult, JsString, JsSymbol, JsValue, js_string};
 
 use super::builtins::{guard, guard_at};
-use super::realm::Known;
+use super::known::Known;
 use super::text::{Watch, part};
 use crate::engine::EngineError;
 

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use boa_engine::object::{FunctionObjectBuilder, JsObject};
 use boa_engine::{Context, JsError, JsResult, JsString, JsValue, NativeFunction, Script, Source};
 
-use super::realm::Known;
+use super::known::Known;
 use crate::engine::EngineError;
 
 /// The frame: it calls what it is given and returns.

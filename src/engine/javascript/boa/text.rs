@@ -9,7 +9,7 @@ use boa_engine::string::{JsStr, JsStrVariant};
 use boa_engine::{Context, JsNativeError, JsResult, JsString};
 use memchr::memmem;
 
-use super::realm::Known;
+use super::known::Known;
 use crate::engine::javascript::memory;
 
 /// The longest string, in UTF-16 units: V8's limit, which code that other engines run keeps to.

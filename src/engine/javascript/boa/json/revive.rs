@@ -10,7 +10,7 @@ use boa_engine::{Context, JsNativeError, JsResult, JsValue, js_string};
 
 use super::members::Members;
 use super::{JsString, Watch, name_of};
-use crate::engine::javascript::boa::realm::Known;
+use crate::engine::javascript::boa::known::Known;
 
 /// The text that a value was parsed from.
 pub(super) enum Origin {

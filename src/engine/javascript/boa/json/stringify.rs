@@ -13,7 +13,7 @@ use boa_engine::{
 
 use super::members::Members;
 use super::{Watch, circle, name_of};
-use crate::engine::javascript::boa::realm::Known;
+use crate::engine::javascript::boa::known::Known;
 use crate::engine::javascript::boa::text::Builder;
 
 /// How deep a value may nest: about as deep as elsewhere, where the stack ends it.
