@@ -209,6 +209,18 @@ impl Failure {
         }
     }
 
+    /// What the problem of a placement is to a cell: a line that says what to do becomes the hint.
+    pub(crate) fn unavailable(problem: &str) -> Self {
+        let (message, hint) = match problem.split_once("\nhint: ") {
+            Some((message, hint)) => (message, Some(hint.to_owned())),
+            None => (problem, None),
+        };
+        Self {
+            hint,
+            ..Self::new(FailureKind::Unavailable, message)
+        }
+    }
+
     /// The same failure, which also says what to do.
     #[cfg(feature = "_javascript")]
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {

@@ -6,6 +6,7 @@ mod refuge;
 pub mod worker;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
@@ -29,6 +30,13 @@ pub enum Placement {
     /// dies, a sleeping copy from before the cell takes its place.
     Worker,
 }
+
+/// How long after a stop was asked for a cell may take to end, before its engine counts as stuck.
+pub(crate) const GRACE: Duration = Duration::from_millis(1500);
+
+/// How long what is no cell may take: making a session fresh, binding names, ending what a session held. Tasks and
+/// finalisers of the program are stopped then.
+pub(crate) const HOUSEKEEPING: Duration = Duration::from_secs(2);
 
 /// An answer that comes later.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, RuntimeError>>;
@@ -65,23 +73,7 @@ pub(crate) async fn place(
 ) -> Result<Box<dyn Placed>, RuntimeError> {
     match builder.placement {
         Placement::InProcess => {
-            if let Some(limit) = builder.limits.of_a_process().next() {
-                return Err(RuntimeError::InvalidOption(format!(
-                    "`{limit}` needs a process of its own: an engine in this process shares what the host has\nhint: leave `{limit}` out, or open the session in a worker"
-                )));
-            }
-            if builder.sandbox != worker::Sandbox::Off || !builder.network {
-                return Err(RuntimeError::InvalidOption(
-                    "`sandbox` and `network` need a process of its own\nhint: open the session in a worker"
-                        .to_owned(),
-                ));
-            }
-            if builder.backup == Backup::Undo {
-                return Err(RuntimeError::InvalidOption(
-                    "`backup` is `undo`, which needs a process of its own\nhint: open the session in a worker"
-                        .to_owned(),
-                ));
-            }
+            refuse_what_needs_a_process(builder)?;
             let again = builder.clone();
             let relaunch = Box::new(move || engine::launch(&again));
             let launch = engine::launch(builder)?;
@@ -99,4 +91,26 @@ pub(crate) async fn place(
         }
         Placement::Worker => worker::place(builder, &opening, transcript, None),
     }
+}
+
+fn refuse_what_needs_a_process(builder: &SessionBuilder) -> Result<(), RuntimeError> {
+    let refused = |text: String| Err(RuntimeError::InvalidOption(text));
+    if let Some(limit) = builder.limits.of_a_process().next() {
+        return refused(format!(
+            "`{limit}` needs a process of its own: an engine in this process shares what the host has\nhint: leave `{limit}` out, or open the session in a worker"
+        ));
+    }
+    if builder.sandbox != worker::Sandbox::Off || !builder.network {
+        return refused(
+            "`sandbox` and `network` need a process of its own\nhint: open the session in a worker"
+                .to_owned(),
+        );
+    }
+    if builder.backup == Backup::Undo {
+        return refused(
+            "`backup` is `undo`, which needs a process of its own\nhint: open the session in a worker"
+                .to_owned(),
+        );
+    }
+    Ok(())
 }

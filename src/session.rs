@@ -298,7 +298,7 @@ impl CodeRuntime for Session {
             Ok(execution) => execution.await,
             Err(problem) => {
                 let mut outcome = self.blank();
-                outcome.error = Some(Failure::new(FailureKind::Unavailable, problem.to_string()));
+                outcome.error = Some(Failure::unavailable(&problem.to_string()));
                 outcome.state = SessionState::Lost;
                 outcome
             }

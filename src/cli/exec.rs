@@ -61,10 +61,8 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
         if let Some(failure) = &outcome.error
             && !options.json
             && failure.kind == FailureKind::Exit
-            && failure.message.parse::<i128>().is_err()
         {
-            // As Python shows it.
-            runner.console.message(&failure.message);
+            super::run::exit_status(failure, &mut runner.console);
         }
         if !outcome.ok {
             return Ok(status(&outcome));

@@ -141,19 +141,24 @@ fn unknown_extension(file: &Path, name: &str) -> Usage {
     ))
 }
 
-/// The status a failed file ends the process with. An exit with a text shows the text, as Python does.
+/// The status that a failed file ends the process with.
 pub(super) fn status(failure: &Failure, console: &mut Console) -> u8 {
     match failure.kind {
         FailureKind::Timeout => TIMEOUT_STATUS,
         FailureKind::Cancelled => interrupt::STATUS,
-        FailureKind::Exit => match failure.message.parse::<i128>() {
-            // The kernel keeps the lowest byte.
-            Ok(status) => (status & 0xff) as u8,
-            Err(_) => {
-                console.message(&failure.message);
-                1
-            }
-        },
+        FailureKind::Exit => exit_status(failure, console),
         _ => 1,
+    }
+}
+
+/// The status of a cell that asked to exit. A text in its place is shown, as Python does.
+pub(super) fn exit_status(failure: &Failure, console: &mut Console) -> u8 {
+    match failure.message.parse::<i128>() {
+        // The kernel keeps the lowest byte.
+        Ok(status) => (status & 0xff) as u8,
+        Err(_) => {
+            console.message(&failure.message);
+            1
+        }
     }
 }

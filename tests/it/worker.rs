@@ -11,7 +11,6 @@ mod places;
 mod sandbox;
 mod survival;
 
-use std::fs;
 use std::time::Duration;
 
 use warmcell::{
@@ -24,7 +23,11 @@ use crate::support::{Cells, each, eventually, in_own_process, ms, processes, set
 const SECOND: Duration = Duration::from_secs(1);
 
 fn builder() -> SessionBuilder {
-    Session::builder(Language::Python)
+    builder_of(Language::Python)
+}
+
+fn builder_of(language: Language) -> SessionBuilder {
+    Session::builder(language)
         .placement(Placement::Worker)
         .worker_executable(env!("CARGO_BIN_EXE_warmcell"))
 }
@@ -75,12 +78,6 @@ fn notice(outcome: &Outcome) -> &str {
 /// What is asked for after a cell is answered after its backup was made and announced.
 fn wait_for_the_backup(session: &Session) {
     settle(session.inspect()).expect("the names");
-}
-
-fn is_there(process: i64) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ")
-        .is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
 #[test]
@@ -270,7 +267,7 @@ fn a_supervisor_that_is_killed_costs_the_sessions_but_not_the_host() {
     let _ = in_own_process!(|| {
         let session = open(builder());
         let code = "import os, subprocess\nchild = subprocess.Popen(['sleep', '1000'], start_new_session=True)\nreturn [os.getpid(), child.pid]";
-        let processes: Vec<i64> = serde_json::from_str(value(&session.cell(code))).unwrap();
+        let processes: Vec<i32> = serde_json::from_str(value(&session.cell(code))).unwrap();
         let died = session.cell("import time\nos.kill(os.getppid(), 9); time.sleep(10)");
         assert_eq!(died.state, SessionState::Lost);
         assert_eq!(
@@ -279,7 +276,7 @@ fn a_supervisor_that_is_killed_costs_the_sessions_but_not_the_host() {
         );
         assert_eq!(value(&session.cell("return 1 + 1")), "2");
         for process in processes {
-            eventually("what it left has ended", || !is_there(process));
+            eventually("what it left has ended", || !processes::is_alive(process));
         }
     });
 }
@@ -301,11 +298,15 @@ if os.fork() == 0:
 os.wait()
 daemon = int(os.read(read, 20))
 return [os.getpid(), plain.pid, apart.pid, daemon]";
-    let processes: Vec<i64> = serde_json::from_str(value(&session.cell(code))).unwrap();
-    assert!(processes.iter().all(|process| is_there(*process)));
+    let processes: Vec<i32> = serde_json::from_str(value(&session.cell(code))).unwrap();
+    assert!(
+        processes
+            .iter()
+            .all(|process| processes::is_alive(*process))
+    );
     drop(session);
     for process in processes {
-        assert!(!is_there(process), "{process} is left");
+        assert!(!processes::is_alive(process), "{process} is left");
     }
 }
 

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
@@ -21,15 +21,9 @@ use crate::engine::{
     Completion, Engine, EngineError, Interrupter, Language, Launch, Opening, Task, Variable,
 };
 use crate::outcome::{Failure, FailureKind, Json, SessionState};
-use crate::placement::Reply;
+use crate::placement::{GRACE, HOUSEKEEPING, Reply};
 use crate::runtime::RuntimeError;
 use crate::session::{Stop, Ticket};
-
-/// How long after a stop was asked for a cell may take to end, before its engine counts as stuck.
-const GRACE: Duration = Duration::from_millis(1500);
-
-/// How long ending what a session held may take; its tasks and finalisers are stopped then.
-const HOUSEKEEPING: Duration = Duration::from_secs(2);
 
 /// A session's name on its lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -156,15 +150,7 @@ impl Gone {
         let refusal = || RuntimeError::Unavailable(text.clone());
         match job {
             Job::Run { ticket, .. } => {
-                let (message, hint) = match text.split_once("\nhint: ") {
-                    Some((message, hint)) => (message, Some(hint.to_owned())),
-                    None => (text.as_str(), None),
-                };
-                let failure = Failure {
-                    hint,
-                    ..Failure::new(FailureKind::Unavailable, message)
-                };
-                ticket.settle_unstarted(failure, SessionState::Lost);
+                ticket.settle_unstarted(Failure::unavailable(text), SessionState::Lost);
             }
             Job::Open { reply, .. } => {
                 if let Some(reply) = reply {
@@ -212,10 +198,10 @@ fn serve(mut language: Box<dyn Language>, slot: &Slot, jobs: &Receiver<Job>) {
         match job {
             Job::Run { session, ticket } => match residents.get_mut(&session) {
                 Some(resident) => run(resident, &mut *language, slot, &ticket),
-                None => ticket.settle_unstarted(
-                    Failure::new(FailureKind::Unavailable, RuntimeError::Closed.to_string()),
-                    SessionState::Lost,
-                ),
+                None => {
+                    let failure = Failure::unavailable(&RuntimeError::Closed.to_string());
+                    ticket.settle_unstarted(failure, SessionState::Lost);
+                }
             },
             Job::Open {
                 session,

@@ -82,7 +82,7 @@ pub(super) fn run(socket: OwnedFd) -> io::Result<()> {
 
 fn builder(prepare: &Prepare) -> SessionBuilder {
     let mut builder = SessionBuilder::new(prepare.language);
-    builder.javascript_engine = prepare.javascript_engine;
+    builder.javascript_engine = Some(prepare.javascript_engine);
     builder.python.clone_from(&prepare.python);
     builder.cwd.clone_from(&prepare.cwd);
     builder

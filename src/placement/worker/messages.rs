@@ -55,7 +55,7 @@ pub(super) enum Order {
 #[serde(deny_unknown_fields)]
 pub(super) struct Prepare {
     pub(super) language: Language,
-    pub(super) javascript_engine: Option<JavaScriptEngine>,
+    pub(super) javascript_engine: JavaScriptEngine,
     pub(super) python: Option<PathBuf>,
     pub(super) cwd: Option<PathBuf>,
     pub(super) confinement: Option<Confinement>,

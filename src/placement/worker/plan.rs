@@ -40,7 +40,7 @@ impl Plan {
         let folder = env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         let prepare = Prepare {
             language: builder.language,
-            javascript_engine: builder.javascript_engine,
+            javascript_engine: builder.chosen_javascript_engine(),
             python: builder.python.clone(),
             cwd: builder.cwd.clone(),
             confinement: Confinement::of(builder, &facts.reads, &folder),

@@ -234,7 +234,8 @@ impl Supervisor {
                     end(tag, &[]);
                     report_death(worker);
                     tell(worker, &Notice::Killed);
-                    return Err(ChannelError::Closed);
+                    self.workers.remove(&tag);
+                    return Ok(());
                 }
             }
         }

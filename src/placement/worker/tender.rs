@@ -27,15 +27,9 @@ use crate::cell::source;
 use crate::engine::{Completion, EXHAUSTED, Variable};
 use crate::outcome::{Failure, FailureKind, Json, SessionState};
 use crate::output::{Origin, Transcript};
-use crate::placement::Reply;
+use crate::placement::{GRACE, HOUSEKEEPING, Reply};
 use crate::runtime::RuntimeError;
 use crate::session::{Stop, Ticket};
-
-/// How long after a stop was asked for a cell may take to end, before its process is killed.
-const GRACE: Duration = Duration::from_millis(1500);
-
-/// How long what is no cell may take: making a session fresh, listing and binding names.
-const HOUSEKEEPING: Duration = Duration::from_secs(2);
 
 /// How long a session is left alone before what it has left running is counted, and then how often it is.
 const COUNT_AFTER: Duration = Duration::from_millis(50);
@@ -228,10 +222,7 @@ impl Tender {
         // One that has died by now is no fault of the cell's.
         self.attend(Some(Instant::now()));
         if let Err(text) = self.process() {
-            ticket.settle_unstarted(
-                Failure::new(FailureKind::Unavailable, text),
-                SessionState::Lost,
-            );
+            ticket.settle_unstarted(Failure::unavailable(&text), SessionState::Lost);
             return;
         }
         let now = Instant::now();

@@ -10,11 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use warmcell::{
-    Cell, FailureKind, JavaScriptEngine, Language, Outcome, Placement, Session, SessionBuilder,
-    SessionState,
+    Cell, FailureKind, JavaScriptEngine, Language, Outcome, SessionBuilder, SessionState,
 };
 
-use super::{Worker, builder, open};
+use super::{Worker, builder, builder_of, open};
 use crate::support::{Alone, Cells, Random, eventually, ms, processes, settle, test_name};
 
 const SESSIONS: usize = 8;
@@ -81,12 +80,7 @@ fn two_thousand_cells_of_all_kinds_leave_every_session_as_the_model_says() {
 
 /// Sessions of every engine that was built in, Python for the most part, each used once.
 fn sessions() -> Vec<(Worker, bool)> {
-    let javascript = |engine| {
-        Session::builder(Language::JavaScript)
-            .javascript_engine(engine)
-            .placement(Placement::Worker)
-            .worker_executable(env!("CARGO_BIN_EXE_warmcell"))
-    };
+    let javascript = |engine| builder_of(Language::JavaScript).javascript_engine(engine);
     let others: Vec<SessionBuilder> = [
         #[cfg(feature = "javascript")]
         JavaScriptEngine::Boa,

@@ -1,11 +1,10 @@
 //! JavaScript in processes of its own, on each engine that was built in.
 
 use warmcell::{
-    Cell, FailureKind, JavaScriptEngine, Language, Limits, Placement, Session, SessionBuilder,
-    SessionState,
+    Cell, FailureKind, JavaScriptEngine, Language, Limits, SessionBuilder, SessionState,
 };
 
-use super::{Worker, kind, notice, open, value, wait_for_the_backup};
+use super::{Worker, builder_of, kind, notice, open, value, wait_for_the_backup};
 use crate::support::{Cells, in_own_process, ms, processes};
 
 /// One builder for each engine of this build.
@@ -16,12 +15,9 @@ fn builders() -> impl Iterator<Item = SessionBuilder> {
         #[cfg(feature = "quickjs")]
         JavaScriptEngine::QuickJs,
     ];
-    engines.into_iter().map(|engine| {
-        Session::builder(Language::TypeScript)
-            .javascript_engine(engine)
-            .placement(Placement::Worker)
-            .worker_executable(env!("CARGO_BIN_EXE_warmcell"))
-    })
+    engines
+        .into_iter()
+        .map(|engine| builder_of(Language::TypeScript).javascript_engine(engine))
 }
 
 /// Kills the worker of the only session of this process, and its spare.

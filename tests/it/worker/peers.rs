@@ -4,23 +4,18 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use warmcell::{
-    Cell, FailureKind, JavaScriptEngine, Language, Limits, Placement, Session, SessionState,
-};
+use warmcell::{Cell, FailureKind, JavaScriptEngine, Language, Limits, SessionState};
 
-use super::{SECOND, Worker, builder, kind, message, notice, open, value, wait_for_the_backup};
+use super::{
+    SECOND, Worker, builder, builder_of, kind, message, notice, open, value, wait_for_the_backup,
+};
 use crate::support::{
     Alone, Cells, Random, each, eventually, in_own_process, ms, processes, settle, test_name,
     timed, venv,
 };
 
 fn javascript(engine: JavaScriptEngine) -> Worker {
-    open(
-        Session::builder(Language::JavaScript)
-            .javascript_engine(engine)
-            .placement(Placement::Worker)
-            .worker_executable(env!("CARGO_BIN_EXE_warmcell")),
-    )
+    open(builder_of(Language::JavaScript).javascript_engine(engine))
 }
 
 /// A timeout was raised, and then the process froze for the stuck thread: huggingface/smolagents#2464. An asynchronous
@@ -208,10 +203,8 @@ fn the_memory_limit_is_armed_in_every_engine() {
     assert_eq!(kind(&outcome), FailureKind::Memory, "{outcome:?}");
     for engine in JavaScriptEngine::ALL {
         let session = open(
-            Session::builder(Language::JavaScript)
+            builder_of(Language::JavaScript)
                 .javascript_engine(*engine)
-                .placement(Placement::Worker)
-                .worker_executable(env!("CARGO_BIN_EXE_warmcell"))
                 .limits(limits.clone()),
         );
         let outcome = session.cell(

@@ -4,9 +4,9 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-use warmcell::{Isolation, JavaScriptEngine, Language, Placement, Sandbox, Session, SessionState};
+use warmcell::{Isolation, JavaScriptEngine, Language, Sandbox, Session, SessionState};
 
-use super::{Worker, builder, open, value};
+use super::{Worker, builder, builder_of, open, value};
 use crate::support::{Cells, eventually, settle};
 
 /// A folder with a workspace in it, and a secret beside that.
@@ -162,10 +162,8 @@ fn javascript_reads_its_workspace_alone() {
     fs::write(place.0.join("workspace/inside.js"), "export const x = 2;").unwrap();
     for engine in JavaScriptEngine::ALL {
         let session = open(
-            Session::builder(Language::JavaScript)
+            builder_of(Language::JavaScript)
                 .javascript_engine(*engine)
-                .placement(Placement::Worker)
-                .worker_executable(env!("CARGO_BIN_EXE_warmcell"))
                 .sandbox(Sandbox::ReadOnly)
                 .workspace(place.0.join("workspace")),
         );

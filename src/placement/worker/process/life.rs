@@ -226,46 +226,45 @@ impl Process {
         self.command_and_wait(&Command::Kill { spare });
     }
 
+    fn command_and_wait(&mut self, command: &Command) {
+        let is_done = |notice: &Notice| matches!(notice, Notice::Killed).then_some(());
+        if self.answer(command, within(SUPERVISING), is_done).is_err() {
+            self.is_unsupervised = true;
+        }
+    }
+
     /// What the worker and all it started use, without its backups.
     pub(in super::super) fn usage(&mut self) -> Option<Use> {
         let spare = self.backups.processes();
-        let until = within(COUNTING);
-        let asked = self.line.send_until(&Command::Use { spare }, &[], until);
-        if asked.is_err() {
-            self.is_unsupervised = true;
-            return None;
-        }
-        loop {
-            match self.line.wait_for::<Notice>(Some(until)) {
-                Ok(frame) => match frame.header {
-                    Notice::Use(used) => return Some(used),
-                    notice => self.note(&notice),
-                },
-                Err(ChannelError::TooLate) => return None,
-                Err(_) => {
-                    self.is_unsupervised = true;
-                    return None;
-                }
+        let counted = |notice: &Notice| match notice {
+            Notice::Use(used) => Some(*used),
+            _ => None,
+        };
+        match self.answer(&Command::Use { spare }, within(COUNTING), counted) {
+            Ok(used) => Some(used),
+            Err(ChannelError::TooLate) => None,
+            Err(_) => {
+                self.is_unsupervised = true;
+                None
             }
         }
     }
 
-    fn command_and_wait(&mut self, command: &Command) {
-        let until = within(SUPERVISING);
-        if self.line.send_until(command, &[], until).is_err() {
-            self.is_unsupervised = true;
-            return;
-        }
+    /// Has the supervisor do something, and waits for the notice that answers it; what else it tells is noted.
+    fn answer<T>(
+        &mut self,
+        command: &Command,
+        until: Instant,
+        read: impl Fn(&Notice) -> Option<T>,
+    ) -> Result<T, ChannelError> {
+        self.line
+            .send_until(command, &[], until)
+            .map_err(|_| ChannelError::Closed)?;
         loop {
-            match self.line.wait_for::<Notice>(Some(until)) {
-                Ok(frame) => match frame.header {
-                    Notice::Killed => return,
-                    notice => self.note(&notice),
-                },
-                Err(_) => {
-                    self.is_unsupervised = true;
-                    return;
-                }
+            let notice = self.line.wait_for::<Notice>(Some(until))?.header;
+            match read(&notice) {
+                Some(answer) => return Ok(answer),
+                None => self.note(&notice),
             }
         }
     }
