@@ -23,8 +23,6 @@ const THINKING: Duration = Duration::from_millis(2);
 /// How long until a spare stands, and a backup of a large heap sleeps.
 const SETTLING: Duration = Duration::from_millis(400);
 
-const NO_WAIT: Duration = Duration::ZERO;
-
 /// The deadline of cells that are to be stopped, and how long after it they are killed.
 const DEADLINE: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_millis(1500);
@@ -53,12 +51,26 @@ fn run(session: &Session, cell: impl Into<Cell>) -> Outcome {
 
 fn round_trips(table: &mut Table) {
     let mut echo = Echo::start();
-    table.row("byte to a process and back", "", 20_000, NO_WAIT, || {
-        echo.round_trip()
-    });
-    table.row("the same, 2 ms between", "", 500, THINKING, || {
-        echo.round_trip()
-    });
+    table.row(
+        "byte to a process and back",
+        "",
+        20_000,
+        Pause::None,
+        || echo.round_trip(),
+    );
+    table.row(
+        "the same, 2 ms between",
+        "",
+        500,
+        Pause::Idle(THINKING),
+        || echo.round_trip(),
+    );
+    for (name, pause) in [
+        ("the same, 400 ms between", Pause::Idle(SETTLING)),
+        ("the same, 400 ms between, busy", Pause::Busy(SETTLING)),
+    ] {
+        table.row(name, "", 20, pause, || echo.round_trip());
+    }
     drop(echo);
     let plain = open(builder().backup(Backup::Off));
     let one_and_one = |session: &Session| {
@@ -66,23 +78,31 @@ fn round_trips(table: &mut Table) {
         black_box(run(session, black_box("1+1")));
         started.elapsed()
     };
-    table.row("`1+1`, no backup", "3 bytes", 20_000, NO_WAIT, || {
+    table.row("`1+1`, no backup", "3 bytes", 20_000, Pause::None, || {
         one_and_one(&plain)
     });
-    table.row("`1+1`, no backup, 2 ms between", "", 500, THINKING, || {
-        one_and_one(&plain)
-    });
+    table.row(
+        "`1+1`, no backup, 2 ms between",
+        "",
+        500,
+        Pause::Idle(THINKING),
+        || one_and_one(&plain),
+    );
     let backed = open(builder());
     table.row(
         "`1+1`, backup, 2 ms between",
         "300 µs",
         1_000,
-        THINKING,
+        Pause::Idle(THINKING),
         || one_and_one(&backed),
     );
-    table.row("`1+1`, backup, nothing between", "", 1_000, NO_WAIT, || {
-        one_and_one(&backed)
-    });
+    table.row(
+        "`1+1`, backup, nothing between",
+        "",
+        1_000,
+        Pause::None,
+        || one_and_one(&backed),
+    );
 }
 
 fn starts(table: &mut Table) {
@@ -99,34 +119,51 @@ fn starts(table: &mut Table) {
         })
         .collect();
     let mut next = folders.iter();
-    table.row(
-        "session to first outcome, cold",
-        "",
-        folders.len(),
-        NO_WAIT,
-        || {
-            let folder = next.next().expect("a folder");
-            std::fs::create_dir_all(folder).expect("a folder");
-            first_outcome(builder().cwd(folder)).0
-        },
-    );
+    table.row("first outcome cold", "", folders.len(), Pause::None, || {
+        let folder = next.next().expect("a folder");
+        std::fs::create_dir_all(folder).expect("a folder");
+        first_outcome(builder().cwd(folder)).0
+    });
     for folder in &folders {
         let _ = std::fs::remove_dir(folder);
     }
     // The session before has gone quiet for long enough that there is a spare.
-    let (_, mut kept) = first_outcome(builder());
-    table.row(
-        "session to first outcome, from the spare",
-        "2 ms",
-        20,
-        SETTLING,
-        || {
-            let (took, session) = first_outcome(builder());
+    let rows = [
+        (
+            "from the spare",
+            "2 ms",
+            Backup::Last,
+            Pause::Idle(SETTLING),
+        ),
+        (
+            "from the spare, no backup",
+            "",
+            Backup::Off,
+            Pause::Idle(SETTLING),
+        ),
+        (
+            "from the spare, busy host",
+            "2 ms",
+            Backup::Last,
+            Pause::Busy(SETTLING),
+        ),
+        (
+            "from the spare, no backup, busy host",
+            "",
+            Backup::Off,
+            Pause::Busy(SETTLING),
+        ),
+    ];
+    for (name, target, backup, pause) in rows {
+        let (_, mut kept) = first_outcome(builder().backup(backup));
+        let name = format!("first outcome {name}");
+        table.row(&name, target, 20, pause, || {
+            let (took, session) = first_outcome(builder().backup(backup));
             kept = session;
             took
-        },
-    );
-    drop(kept);
+        });
+        drop(kept);
+    }
 }
 
 fn restores(table: &mut Table) {
@@ -141,7 +178,7 @@ fn restores(table: &mut Table) {
     for (name, target, heap) in heaps {
         let session = open(builder());
         assert!(run(&session, format!("import os\n{heap}")).ok);
-        table.row(name, target, 20, SETTLING, || {
+        table.row(name, target, 20, Pause::Idle(SETTLING), || {
             let started = Instant::now();
             let outcome = run(&session, "os.kill(os.getpid(), 9)");
             let took = started.elapsed();
@@ -185,7 +222,7 @@ fn overshoots(table: &mut Table) {
     for (name, target, code, due, times) in cells {
         let session = open(builder());
         assert!(run(&session, "x = 1").ok);
-        table.row(name, target, times, SETTLING / 4, || {
+        table.row(name, target, times, Pause::Idle(SETTLING / 4), || {
             let started = Instant::now();
             let outcome = run(&session, Cell::from(code).with_timeout(DEADLINE));
             assert_ne!(outcome.state, SessionState::Lost);
@@ -228,6 +265,31 @@ impl Drop for Echo {
     }
 }
 
+/// What goes before an event.
+#[derive(Clone, Copy)]
+enum Pause {
+    None,
+    /// The machine sleeps, and on a virtual one wakes slowly: after 400 ms a byte takes many times what it takes otherwise.
+    Idle(Duration),
+    /// This thread computes.
+    Busy(Duration),
+}
+
+impl Pause {
+    fn pass(self) {
+        match self {
+            Self::None => {}
+            Self::Idle(time) => thread::sleep(time),
+            Self::Busy(time) => {
+                let started = Instant::now();
+                while started.elapsed() < time {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+    }
+}
+
 /// Prints a row as soon as it was measured.
 struct Table {
     only: Option<String>,
@@ -251,7 +313,7 @@ impl Table {
         name: &str,
         target: &str,
         times: usize,
-        pause: Duration,
+        pause: Pause,
         mut event: impl FnMut() -> Duration,
     ) {
         if self.only.as_ref().is_some_and(|only| !name.contains(only)) {
@@ -259,9 +321,7 @@ impl Table {
         }
         let mut took: Vec<Duration> = (0..times)
             .map(|_| {
-                if !pause.is_zero() {
-                    thread::sleep(pause);
-                }
+                pause.pass();
                 event()
             })
             .collect();

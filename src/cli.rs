@@ -9,6 +9,7 @@ mod doctor;
 mod exec;
 mod interrupt;
 mod language;
+mod process;
 mod repl;
 mod run;
 mod runner;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::facts::EngineFacts;
 use crate::limits::Limits;
 use crate::outcome::{Failure, Json};
-use crate::output::Sink;
+use crate::output::{Sink, Transcript};
 use crate::runtime::{self, RuntimeError, SessionBuilder};
 
 /// A language, ready to open sessions on the thread it lives on.
@@ -26,12 +26,43 @@ pub(crate) trait Language {
     /// Makes the engine of a new session.
     fn open(&mut self, opening: &Opening) -> Result<Box<dyn Engine>, EngineError>;
 
+    /// Opens a session, runs a cell in it and forgets both, so that the next first cell finds code and memory in place.
+    fn rehearse(&mut self);
+
     /// Whether a fork of the thread alone would be a whole copy of what lives on it; if not, why, as half a sentence.
     fn may_fork(&mut self) -> Result<(), String>;
 
     /// This process is such a copy, and goes on in the place of the one it was copied from. Its sessions are told next.
     fn forked(&mut self);
 }
+
+/// The rehearsal of a language, with a cell that touches what everyday cells do. What comes of it is nobody's business.
+pub(crate) fn rehearse(language: &mut dyn Language, code: &str) {
+    let opening = Opening {
+        limits: Limits::default(),
+        integers: Integers::default(),
+        code_cache: false,
+        python: None,
+        cwd: None,
+        env: BTreeMap::new(),
+        withheld: BTreeSet::new(),
+        owns_process: false,
+        sink: Arc::new(Transcript::new(&Limits::default())),
+    };
+    let Ok(mut engine) = language.open(&opening) else {
+        return;
+    };
+    let task = Task {
+        code,
+        number: 1,
+        epoch: REHEARSAL,
+    };
+    let _ = engine.run(&task);
+    engine.close(REHEARSAL);
+}
+
+/// The epoch of a cell that is none.
+const REHEARSAL: u64 = u64::MAX;
 
 /// One session's side of a language.
 pub(crate) trait Engine {

@@ -20,6 +20,13 @@ pub(super) struct Options {
     session: SessionOptions,
 }
 
+/// What was found out.
+#[derive(Serialize)]
+struct Examination {
+    engines: Vec<Finding>,
+    isolation: Isolation,
+}
+
 /// What was found out about a language on one of its engines.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -41,23 +48,26 @@ struct Finding {
 pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let console = Console::on_standard_streams();
     let mut runner = Runner::new(console, Show::Prints, Leave::Eventually)?;
-    let findings: Vec<Finding> = SessionBuilder::all()
-        .filter(|builder| options.session.includes(builder))
-        .map(|builder| examine(&runner, options.session.apply(builder)))
-        .collect();
+    let found = Examination {
+        engines: SessionBuilder::all()
+            .filter(|builder| options.session.includes(builder))
+            .map(|builder| examine(&runner, options.session.apply(builder)))
+            .collect(),
+        isolation: Isolation::of_this_kernel(),
+    };
     let console = &mut runner.console;
     if options.json {
-        let text =
-            serde_json::to_string_pretty(&findings).context("cannot write what was found")?;
+        let text = serde_json::to_string_pretty(&found).context("cannot write what was found")?;
         console.line(&text).context(UNWRITABLE)?;
     } else {
-        for finding in &findings {
+        for finding in &found.engines {
             report(finding, console).context(UNWRITABLE)?;
         }
-        report_isolation(Isolation::of_this_kernel(), console).context(UNWRITABLE)?;
+        report_isolation(found.isolation, console).context(UNWRITABLE)?;
     }
     console.flush().context(UNWRITABLE)?;
-    Ok(findings
+    Ok(found
+        .engines
         .iter()
         .any(|finding| finding.built && finding.problem.is_some())
         .into())

@@ -12,6 +12,8 @@ use warmcell::{
 
 use super::console::{Console, Show};
 use super::interrupt::{Interrupts, Leave};
+use super::process::ProcessOptions;
+
 use super::{Usage, language};
 
 /// How many events of a cell may wait to be shown; then the cell waits, so that no output is lost in a slow pipe.
@@ -44,6 +46,8 @@ pub(super) struct SessionOptions {
     /// How large a value may be, in bytes of JSON [default: 16777216]
     #[arg(long, value_name = "BYTES")]
     value_bytes: Option<usize>,
+    #[command(flatten)]
+    process: ProcessOptions,
 }
 
 fn placement(text: &str) -> Result<Placement, String> {
@@ -54,7 +58,7 @@ fn placement(text: &str) -> Result<Placement, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(timeout) if timeout >= Duration::from_millis(1) => Ok(timeout),
@@ -120,7 +124,8 @@ impl SessionOptions {
         limits.memory_mb = self.memory.unwrap_or(limits.memory_mb);
         limits.output_bytes = self.output_bytes.unwrap_or(limits.output_bytes);
         limits.value_bytes = self.value_bytes.unwrap_or(limits.value_bytes);
-        builder = builder.limits(limits);
+        self.process.limit(&mut limits);
+        builder = self.process.apply(builder.limits(limits));
         if let Some(placement) = self.placement {
             builder = builder.placement(placement);
         }

@@ -36,6 +36,9 @@ use self::stopper::Stopper;
 use super::{EngineError, Interrupter, Launch};
 use crate::runtime::{JavaScriptEngine, RuntimeError, SessionBuilder};
 
+/// The cell of a rehearsal.
+const REHEARSAL: &str = "const text = String([1 + 1]);\nconsole.log(text);\ntext";
+
 /// How to bring an engine to life for a session of `flavour`.
 pub(crate) fn javascript(builder: &SessionBuilder) -> Result<Launch, RuntimeError> {
     launch(builder, Flavour::JavaScript)

@@ -38,7 +38,7 @@ pub(super) use self::facts::facts;
 use self::interpreter::Interpreter;
 use self::interrupt::PythonInterrupter;
 use self::namespace::PythonSession;
-use super::{Engine, EngineError, Language, Launch, Opening, Started};
+use super::{Engine, EngineError, Language, Launch, Opening, Started, rehearse};
 use crate::runtime::SessionBuilder;
 
 /// The stack of the interpreter's thread: deep recursion through C code must end in a `RecursionError`, and a small stack
@@ -118,6 +118,11 @@ impl Language for Python {
                 "the session could not be made: {error}"
             ))),
         }
+    }
+
+    fn rehearse(&mut self) {
+        rehearse(self, "text = str([1 + 1])\nprint(text)\ntext");
+        self.opened = 0;
     }
 
     fn may_fork(&mut self) -> Result<(), String> {

@@ -319,7 +319,9 @@ fn doctor_tells_what_cells_run_on() {
     ];
     let ended = ran(arguments);
     assert_eq!((ended.status, ended.stderr.as_str()), (0, ""));
-    let findings: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let found: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!(found["isolation"]["seccomp"], true);
+    let findings = &found["engines"];
     let facts = &findings[0]["facts"];
     assert_eq!(facts["language"], "python");
     assert_eq!(facts["environment"], json!(venv));

@@ -30,6 +30,7 @@ use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, NativeFunc
 use self::executor::{Executor, Loader};
 use self::known::Known;
 use self::realm::Entered;
+use super::REHEARSAL;
 use super::cells::{Cells, Entry};
 use super::host::{Function, Host};
 use super::memory::{self, Budget};
@@ -38,7 +39,7 @@ use super::prelude;
 use super::realm::Realm;
 use super::rewrite::Flavour;
 use super::stopper::Stopper;
-use crate::engine::{Completion, Engine, EngineError, Language, Opening, Task, Variable};
+use crate::engine::{Completion, Engine, EngineError, Language, Opening, Task, Variable, rehearse};
 use crate::limits::Limits;
 use crate::outcome::Json;
 
@@ -65,6 +66,10 @@ impl Language for Boa {
             self.flavour,
             budget(opening)?,
         )?))
+    }
+
+    fn rehearse(&mut self) {
+        rehearse(self, REHEARSAL);
     }
 
     fn may_fork(&mut self) -> Result<(), String> {

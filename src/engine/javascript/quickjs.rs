@@ -16,6 +16,7 @@ use rquickjs::{Context, Ctx, Function as QuickJsFunction, Persistent, Runtime, V
 
 use self::allocator::Allocator;
 use self::realm::{Entered, Shared};
+use super::REHEARSAL;
 use super::cells::{Cells, Entry};
 use super::host::{Function, Host};
 use super::memory;
@@ -24,7 +25,7 @@ use super::prelude;
 use super::realm::{Abrupt, Realm};
 use super::rewrite::Flavour;
 use super::stopper::Stopper;
-use crate::engine::{Completion, Engine, EngineError, Language, Opening, Task, Variable};
+use crate::engine::{Completion, Engine, EngineError, Language, Opening, Task, Variable, rehearse};
 use crate::outcome::Json;
 
 /// The stack of QuickJS's thread. QuickJS uses at most [`SCRIPT_STACK`] of it, the parser of cells the rest.
@@ -50,6 +51,10 @@ impl Language for QuickJs {
             self.stopper.clone(),
             self.flavour,
         )?))
+    }
+
+    fn rehearse(&mut self) {
+        rehearse(self, REHEARSAL);
     }
 
     fn may_fork(&mut self) -> Result<(), String> {

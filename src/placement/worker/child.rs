@@ -98,7 +98,7 @@ fn fail(channel: &Channel, text: String) -> io::Result<()> {
 fn live(channel: Channel, launch: engine::Launch, builder: &SessionBuilder) {
     let name = launch.engine;
     let started = catch_unwind(AssertUnwindSafe(launch.start));
-    let (language, interrupter) = match started {
+    let (mut language, interrupter) = match started {
         Ok(Ok(started)) => started,
         Ok(Err(EngineError(text))) => {
             let _ = fail(&channel, text);
@@ -112,6 +112,7 @@ fn live(channel: Channel, launch: engine::Launch, builder: &SessionBuilder) {
             return;
         }
     };
+    let _ = catch_unwind(AssertUnwindSafe(|| language.rehearse()));
     let version = engine::facts(builder).map_or_else(|_| String::new(), |facts| facts.version);
     let worker = Presser::new(interrupter)
         .map_err(ChannelError::from)
