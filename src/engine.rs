@@ -176,10 +176,6 @@ pub(crate) struct Opening {
     /// The names of the host's variables that the session does not see.
     pub(crate) withheld: BTreeSet<String>,
     /// The process is the session's alone: an engine that cannot go on may end it.
-    #[cfg_attr(
-        not(feature = "javascript"),
-        expect(dead_code, reason = "boa alone cannot go on")
-    )]
     pub(crate) owns_process: bool,
     /// Where the session's output goes, also between its cells.
     pub(crate) sink: Arc<dyn Sink>,

@@ -66,6 +66,9 @@ impl PythonSession {
         number: u64,
         opening: &Opening,
     ) -> PyResult<Self> {
+        if opening.owns_process {
+            streams::own_descriptors();
+        }
         let (module, globals) = interpreter.fresh_main(py)?;
         Ok(Self {
             budget: Budget::new(interpreter.baseline_memory, opening.limits.memory_mb),
@@ -331,8 +334,13 @@ impl PythonSession {
         let interpreter = self.interpreter.clone();
         // Importing asyncio is the runtime's business: half done, it would stay broken for the whole process.
         let tasks = interrupt::undisturbed(epoch, || interpreter.tasks(py))?;
-        let event_loop = match &self.event_loop {
-            Some(event_loop) => event_loop.clone_ref(py),
+        // One that the program closed is replaced: `loop.close()` stands at the end of many a script.
+        let open = self.event_loop.take().filter(|event_loop| {
+            let is_closed = event_loop.bind(py).call_method0("is_closed");
+            !is_closed.is_ok_and(|is_closed| is_closed.is_truthy().unwrap_or(false))
+        });
+        let event_loop = match open {
+            Some(event_loop) => self.event_loop.insert(event_loop).clone_ref(py),
             None => {
                 let event_loop = interrupt::undisturbed(epoch, || tasks.new_loop(py))?;
                 self.event_loop.insert(event_loop).clone_ref(py)

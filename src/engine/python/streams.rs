@@ -12,6 +12,7 @@ mod input;
 mod text;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use pyo3::prelude::*;
@@ -25,6 +26,9 @@ use super::cpython::{self, ContextVariable};
 use crate::output::{Origin, Sink, Stream};
 
 static ROUTE: Mutex<Option<Route>> = Mutex::new(None);
+
+/// Descriptors 1 and 2 are the session's.
+static OWNS_DESCRIPTORS: AtomicBool = AtomicBool::new(false);
 
 /// Carries the cell in whose name a task runs.
 static CELL: OnceLock<ContextVariable> = OnceLock::new();
@@ -106,6 +110,11 @@ impl Streams {
         }
         Ok(())
     }
+}
+
+/// The process is the session's alone, and its descriptors with it.
+pub(super) fn own_descriptors() {
+    OWNS_DESCRIPTORS.store(true, Ordering::Relaxed);
 }
 
 /// A cell of the session with this sink begins.
@@ -254,6 +263,17 @@ fn flush(py: Python<'_>, stream: Stream) {
     {
         sink.flush(stream);
     }
+}
+
+/// The number of the descriptor that is a stream's, where the session has it to itself.
+fn descriptor(py: Python<'_>, stream: Stream) -> PyResult<i32> {
+    if !OWNS_DESCRIPTORS.load(Ordering::Relaxed) {
+        return Err(unsupported(py, "fileno"));
+    }
+    Ok(match stream {
+        Stream::Stdout => libc::STDOUT_FILENO,
+        Stream::Stderr => libc::STDERR_FILENO,
+    })
 }
 
 fn unsupported(py: Python<'_>, what: &str) -> PyErr {

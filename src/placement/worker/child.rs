@@ -22,6 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
+use self::backup::Offsets;
 pub(super) use self::descriptors::take_socket;
 use self::presser::Presser;
 use self::sink::DescriptorSink;
@@ -334,21 +335,28 @@ impl Worker {
             return Ok(());
         }
         let still = self.presser.hold_still();
+        let offsets = Offsets::note();
         match backup::fork() {
             backup::Forked::Original(host_end) => {
                 self.channel.send_with(&Report::Backup, &[host_end.as_fd()])
             }
-            // There is no backup then, as the host sees by none being announced.
-            backup::Forked::Failed => Ok(()),
+            backup::Forked::Failed(error) => {
+                let text = format!("the process cannot be copied: {error}");
+                self.channel.send(&Report::NoBackup { text }, &[])
+            }
             backup::Forked::Copy(own_end) => {
                 drop(still);
-                self.sleep_and_take_over(own_end)
+                self.sleep_and_take_over(own_end, &offsets)
             }
         }
     }
 
     /// In the backup: waits for the end, or for its turn.
-    fn sleep_and_take_over(&mut self, own_end: OwnedFd) -> Result<(), ChannelError> {
+    fn sleep_and_take_over(
+        &mut self,
+        own_end: OwnedFd,
+        offsets: &Offsets,
+    ) -> Result<(), ChannelError> {
         let sink = self.session.as_ref().map(|session| session.sink.clone());
         let mut channel = Channel::new(own_end, ORDER_BYTES);
         let mut keep = vec![channel.raw()];
@@ -363,6 +371,7 @@ impl Worker {
             Ok(frame) if matches!(frame.header, Order::Wake) => {}
             _ => leave(0),
         }
+        offsets.put_back();
         self.language.forked();
         // The old one is closed already: its number may be another descriptor's by now.
         std::mem::forget(std::mem::replace(&mut self.channel, channel));

@@ -115,6 +115,8 @@ pub(super) enum Report {
     Display,
     /// A backup of the present state sleeps. Brings the socket that wakes it.
     Backup,
+    /// There is none of it, though there should be, and why.
+    NoBackup { text: String },
 }
 
 /// The first words of a worker.

@@ -47,6 +47,7 @@ pub(super) struct Process {
     pipes: [Pipe; 2],
     line: Channel,
     tag: Tag,
+    supervisor: u32,
     program: PathBuf,
     /// Goes last, when nothing of the worker's is left to write to it.
     temporary: Option<Temporary>,
@@ -56,6 +57,8 @@ pub(super) struct Process {
     /// What it said of itself when it had come to life.
     hello: Option<Hello>,
     backups: Backups,
+    /// Why a backup that was awaited did not come.
+    no_backup: Option<String>,
     reports: VecDeque<(Report, Vec<u8>)>,
     is_deaf: bool,
     status: Option<i32>,
@@ -125,6 +128,11 @@ impl Process {
         } else {
             self.backups.abandon();
         }
+    }
+
+    /// Why there is no backup of the present state, when that was only found out after the reply.
+    pub(super) fn take_no_backup(&mut self) -> Option<String> {
+        self.no_backup.take()
     }
 
     /// Whether the session could go back to before `cell`.
@@ -220,8 +228,8 @@ impl Process {
         self.end = None;
         let until = within(SUPERVISING);
         while self.status.is_none() {
-            match self.line.wait_for::<Notice>(Some(until)) {
-                Ok(frame) => self.note(&frame.header),
+            match self.next_notice(until) {
+                Ok(notice) => self.note(&notice),
                 Err(_) => {
                     self.is_unsupervised = true;
                     return;
@@ -271,6 +279,10 @@ impl Process {
                         return Err("a backup without a socket".to_owned());
                     };
                     self.backups.add(socket);
+                }
+                Report::NoBackup { text } => {
+                    self.backups.abandon();
+                    self.no_backup = Some(text);
                 }
                 report => {
                     self.drain(listener);

@@ -63,11 +63,8 @@ pub(super) fn supervise(socket: OwnedFd) -> io::Result<()> {
         reaped: VecDeque::new(),
     };
     supervisor.serve(&signals, host.as_ref());
-    for worker in supervisor.workers.values_mut() {
-        end(worker.tag, &[]);
-        if let Some(folder) = &worker.temporary {
-            let _ = fs::remove_dir_all(folder);
-        }
+    for worker in supervisor.workers.into_values() {
+        worker.end();
     }
     Ok(())
 }
@@ -87,6 +84,16 @@ struct Worker {
     line: Channel,
     process: i32,
     temporary: Option<PathBuf>,
+}
+
+impl Worker {
+    /// Ends what its host has left of it.
+    fn end(self) {
+        end(self.tag, &[]);
+        if let Some(folder) = &self.temporary {
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
 }
 
 impl Supervisor {
@@ -116,9 +123,11 @@ impl Supervisor {
                 self.reap(signals);
             }
             for (index, tag) in tags.iter().enumerate() {
-                if is_ready(fixed.len() + index) && self.attend(*tag).is_err() {
-                    self.workers.remove(tag);
-                    end(*tag, &[]);
+                if is_ready(fixed.len() + index)
+                    && self.attend(*tag).is_err()
+                    && let Some(worker) = self.workers.remove(tag)
+                {
+                    worker.end();
                 }
             }
             if is_ready(2) || is_ready(0) && self.errands().is_err() {

@@ -46,6 +46,8 @@ pub(super) struct Ends {
     pub(super) stderr: OwnedFd,
     pub(super) line: OwnedFd,
     pub(super) tag: Tag,
+    /// The supervisor's process.
+    pub(super) supervisor: u32,
     /// The folder of its own, for one in a sandbox.
     pub(super) temporary: Option<Temporary>,
 }
@@ -87,8 +89,9 @@ pub(super) fn start_worker(configuration: &Configuration) -> io::Result<Ends> {
         temporary: temporary.as_ref().map(Temporary::path),
     };
     let descriptors = [&control_there, &stdout_there, &stderr_there, &line_there].map(AsFd::as_fd);
-    send(&configuration.program, &errand, &descriptors)?;
+    let supervisor = send(&configuration.program, &errand, &descriptors)?;
     Ok(Ends {
+        supervisor,
         control,
         stdout,
         stderr,
@@ -105,7 +108,7 @@ pub(super) fn sweep(program: &Path, tag: &Tag) -> io::Result<()> {
     for _ in 0..ATTEMPTS {
         let (line, line_there) = sockets::pair()?;
         let errand = Errand::Sweep { tag: tag.0 };
-        let swept = send(program, &errand, &[line_there.as_fd()]).and_then(|()| {
+        let swept = send(program, &errand, &[line_there.as_fd()]).and_then(|_| {
             drop(line_there);
             let mut line = Channel::new(line, 1 << 10);
             let answer = line.wait_for::<Notice>(Some(sockets::within(SWEEPING)));
@@ -119,7 +122,28 @@ pub(super) fn sweep(program: &Path, tag: &Tag) -> io::Result<()> {
     problem.map_or(Ok(()), Err)
 }
 
-fn send(program: &Path, errand: &Errand, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+/// Lets a supervisor go on that a cell may have stopped.
+pub(super) fn wake(supervisor: u32) {
+    signal(supervisor, libc::SIGCONT);
+}
+
+/// Ends a supervisor that does not answer. The next worker is started by another one.
+pub(super) fn dismiss(supervisor: u32) {
+    signal(supervisor, libc::SIGKILL);
+}
+
+fn signal(supervisor: u32, signal: libc::c_int) {
+    let running = SUPERVISOR.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(running) = &*running
+        && running.process.id() == supervisor
+    {
+        // SAFETY: a child of this process that was not waited for: the number is still its own.
+        unsafe { libc::kill(supervisor as libc::pid_t, signal) };
+    }
+}
+
+/// Gives the process of the supervisor that has it now.
+fn send(program: &Path, errand: &Errand, descriptors: &[BorrowedFd<'_>]) -> io::Result<u32> {
     let mut supervisor = SUPERVISOR.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(running) = &mut *supervisor
         && !matches!(running.process.try_wait(), Ok(None))
@@ -134,7 +158,7 @@ fn send(program: &Path, errand: &Errand, descriptors: &[BorrowedFd<'_>]) -> io::
         *supervisor = None;
         return Err(other(error));
     }
-    Ok(())
+    Ok(running.process.id())
 }
 
 impl Supervisor {

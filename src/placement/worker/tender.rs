@@ -64,8 +64,9 @@ pub(super) struct Tender {
     /// What the next outcome must say, and what became of the session meanwhile.
     news: Vec<String>,
     standing: SessionState,
-    /// Why the session has no backup, as was told.
+    /// Why the session has no backup, and what of that was told last.
     unprotected: Option<String>,
+    told_unprotected: Option<String>,
     /// When to count what its cells have left running.
     next_count: Option<Instant>,
 }
@@ -100,6 +101,7 @@ impl Tender {
             },
             news: lost.into_iter().collect(),
             unprotected: None,
+            told_unprotected: None,
             next_count: None,
         };
         thread::Builder::new()
@@ -388,7 +390,7 @@ impl Tender {
         if let Some(process) = self.process.take() {
             process.end();
         }
-        self.unprotected = None;
+        (self.unprotected, self.told_unprotected) = (None, None);
     }
 }
 

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::super::cpython;
-use super::{flush, print, unsupported};
+use super::{descriptor, flush, print, unsupported};
 use crate::output::Stream;
 
 /// `sys.stdout` and `sys.stderr`.
@@ -123,8 +123,9 @@ impl TextStream {
         false
     }
 
+    /// In a process of its own the session has the descriptors to itself; elsewhere they are the host's.
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
-        Err(unsupported(py, "fileno"))
+        descriptor(py, self.stream)
     }
 
     fn detach(&self, py: Python<'_>) -> PyResult<()> {
@@ -235,6 +236,6 @@ impl ByteStream {
     }
 
     fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
-        Err(unsupported(py, "fileno"))
+        descriptor(py, self.stream)
     }
 }

@@ -5,9 +5,11 @@
 //! - It is forked by libc and without CPython's after-fork handlers, so that the program's random numbers go on as they would have.
 //! - It holds no end of the program's pipes and sockets: each is replaced by a dead end, so that whoever reads the other end
 //!   sees its end when the program closes it, and a restored program finds it closed.
+//! - It stands in the program's files where the copied process did, which it would go on sharing with that one otherwise.
 //! - Its own signals are those of another session and group.
 
 use std::fs;
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::super::sockets;
@@ -19,17 +21,18 @@ pub(super) enum Forked {
     Original(OwnedFd),
     /// This is the copy.
     Copy(OwnedFd),
-    /// There is no copy.
-    Failed,
+    /// There is no copy, and why.
+    Failed(io::Error),
 }
 
 /// Forks the calling thread. The copy's number is for it to tell.
 pub(super) fn fork() -> Forked {
-    let Ok((host_end, own_end)) = sockets::pair() else {
-        return Forked::Failed;
-    };
-    let Ok(own_end) = super::descriptors::out_of_reach(own_end) else {
-        return Forked::Failed;
+    let pair = sockets::pair().and_then(|(host_end, own_end)| {
+        super::descriptors::out_of_reach(own_end).map(|own_end| (host_end, own_end))
+    });
+    let (host_end, own_end) = match pair {
+        Ok(pair) => pair,
+        Err(error) => return Forked::Failed(error),
     };
     // SAFETY: the caller has seen to it that no other thread holds a lock that the copy needs; the process in between
     // does nothing but fork and end.
@@ -48,34 +51,64 @@ pub(super) fn fork() -> Forked {
                 copy => leave(i32::from(copy < 0)),
             }
         }
-        between if between < 0 => Forked::Failed,
+        between if between < 0 => Forked::Failed(io::Error::last_os_error()),
         between => {
             let mut status = 0;
             // SAFETY: waits for the process in between, which ends at once.
             while unsafe { libc::waitpid(between, &raw mut status, 0) } < 0
-                && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
-            {
-            }
+                && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+            {}
             if status == 0 {
                 Forked::Original(host_end)
             } else {
-                Forked::Failed
+                Forked::Failed(io::Error::from_raw_os_error(libc::EAGAIN))
             }
         }
     }
 }
 
-/// Replaces every pipe and socket by a dead end, except those of the runtime in `keep`, and closes `own`.
-pub(super) fn replace_what_is_the_programs(keep: &[RawFd], own: &[RawFd]) {
-    let dead = sockets::pair().map(|(dead, _)| dead);
-    let found: Vec<RawFd> = fs::read_dir("/proc/self/fd")
+/// Where the program stands in its files: a copy shares that with the process it was copied from, and puts it back.
+pub(super) struct Offsets(Vec<(RawFd, libc::off_t)>);
+
+impl Offsets {
+    pub(super) fn note() -> Self {
+        let seekable = |descriptor: RawFd| {
+            // SAFETY: asks where the descriptor stands.
+            let offset = unsafe { libc::lseek(descriptor, 0, libc::SEEK_CUR) };
+            (offset >= 0).then_some((descriptor, offset))
+        };
+        Self(
+            open_descriptors()
+                .into_iter()
+                .filter_map(seekable)
+                .collect(),
+        )
+    }
+
+    pub(super) fn put_back(&self) {
+        for (descriptor, offset) in &self.0 {
+            // SAFETY: moves the descriptor to where it stood. What is not there any more stays so.
+            unsafe { libc::lseek(*descriptor, *offset, libc::SEEK_SET) };
+        }
+    }
+}
+
+/// Those of this process that a program may use, and the one they are listed with.
+fn open_descriptors() -> Vec<RawFd> {
+    fs::read_dir("/proc/self/fd")
         .into_iter()
         .flatten()
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect();
-    for descriptor in found {
-        if descriptor <= libc::STDERR_FILENO || keep.contains(&descriptor) {
+        .filter(|descriptor| *descriptor > libc::STDERR_FILENO)
+        .collect()
+}
+
+/// Replaces every pipe and socket by a dead end, except those of the runtime in `keep`, and closes `own`.
+pub(super) fn replace_what_is_the_programs(keep: &[RawFd], own: &[RawFd]) {
+    let dead = sockets::pair().map(|(dead, _)| dead);
+    for descriptor in open_descriptors() {
+        if keep.contains(&descriptor) {
             continue;
         }
         if own.contains(&descriptor) {

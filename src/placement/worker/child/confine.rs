@@ -2,7 +2,8 @@
 //!
 //! Files by landlock; by a filter of system calls what landlock leaves open: sockets of the network, and calls by which a
 //! program gets around either (`io_uring` opens sockets, another architecture's calls have other numbers). What cannot be
-//! enforced is an error. Not held: metadata of files, and sockets in the file system that the user may write to.
+//! enforced is an error. Root's capabilities are given up. Not held: metadata of files (owner, mode, times), and sockets in the
+//! file system that the user may write to.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,8 @@ pub(super) fn confine(confinement: &Confinement, temporary: Option<&Path>) -> Re
     // SAFETY: sets a property of this process.
     checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })
         .map_err(|error| format!("`no_new_privs` cannot be set: {error}"))?;
+    drop_capabilities()
+        .map_err(|error| format!("the capabilities of root cannot be given up: {error}"))?;
     if let Some(files) = &confinement.files {
         let status = hold_files(files, temporary)
             .map_err(|error| format!("landlock refuses the sandbox: {error}"))?;
@@ -57,6 +60,36 @@ pub(super) fn confine(confinement: &Confinement, temporary: Option<&Path>) -> Re
     }
     filter_calls(confinement.network)
         .map_err(|error| format!("the kernel takes no filter of system calls: {error}"))
+}
+
+/// Gives up what root may do beyond other users, for good: with it the environment of the host can be read, among other things.
+fn drop_capabilities() -> io::Result<()> {
+    for capability in 0.. {
+        // SAFETY: takes a capability out of what programs of this process may gain.
+        let dropped = checked(unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) });
+        match dropped.map_err(|error| error.raw_os_error()) {
+            Ok(_) => {}
+            // The last one the kernel has is passed, or this process has none to give.
+            Err(Some(libc::EINVAL | libc::EPERM)) => break,
+            Err(_) => return Err(io::Error::last_os_error()),
+        }
+    }
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        process: libc::c_int,
+    }
+    const VERSION: u32 = 0x2008_0522;
+    let header = Header {
+        version: VERSION,
+        process: 0,
+    };
+    let none = [0_u32; 6];
+    // SAFETY: header and sets are laid out as this version of the call reads them; giving up needs no permission.
+    checked(unsafe {
+        libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) as libc::c_int
+    })
+    .map(drop)
 }
 
 fn hold_files(files: &Files, temporary: Option<&Path>) -> Result<RulesetStatus, RulesetError> {
@@ -85,10 +118,12 @@ fn hold_files(files: &Files, temporary: Option<&Path>) -> Result<RulesetStatus, 
 }
 
 /// The calls that reach around the sandbox, or into the kernel.
-const REFUSED: [libc::c_long; 21] = [
+const REFUSED: [libc::c_long; 23] = [
     libc::SYS_add_key,
     libc::SYS_bpf,
+    libc::SYS_chroot,
     libc::SYS_delete_module,
+    libc::SYS_fanotify_init,
     libc::SYS_finit_module,
     libc::SYS_init_module,
     libc::SYS_kexec_load,
@@ -109,6 +144,17 @@ const REFUSED: [libc::c_long; 21] = [
     libc::SYS_userfaultfd,
 ];
 
+/// The calls that change how another process fares, by which of their arguments names it: 0 is the caller. A process of the
+/// same user may set another's limits, and end it by that.
+const OF_A_PROCESS: [(libc::c_long, u32); 6] = [
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_setpriority, 1),
+];
+
 /// Calls that programs do without when a kernel lacks them.
 const MISSING: [libc::c_long; 3] = [
     libc::SYS_io_uring_setup,
@@ -124,7 +170,10 @@ const ARCHITECTURE: u32 = 0xc000_00b7;
 /// Where `struct seccomp_data` has what.
 const NUMBER: u32 = 0;
 const OF_ARCHITECTURE: u32 = 4;
-const FIRST_ARGUMENT: u32 = 16;
+const ARGUMENTS: u32 = 16;
+
+/// What an argument takes there; the lower half comes first on the machines that this runs on.
+const ARGUMENT_BYTES: u32 = 8;
 
 /// The bit of the calls of x32, which are x86-64's by other numbers.
 const X32: u32 = 0x4000_0000;
@@ -166,10 +215,33 @@ fn program(network: bool) -> Vec<libc::sock_filter> {
             program.push(give(answer));
         }
     }
+    let argument = |index: u32| load(ARGUMENTS + index * ARGUMENT_BYTES);
+    let upper_half = |index: u32| load(ARGUMENTS + index * ARGUMENT_BYTES + 4);
+    for (call, process) in OF_A_PROCESS {
+        program.extend([
+            jump_if_equal(call as u32, 0, 4),
+            argument(process),
+            jump_if_equal(0, 1, 0),
+            give(refused),
+            load(NUMBER),
+        ]);
+    }
+    // Reading the limits of another process changes nothing: only with new ones it is refused.
+    program.extend([
+        jump_if_equal(libc::SYS_prlimit64 as u32, 0, 8),
+        argument(0),
+        jump_if_equal(0, 5, 0),
+        argument(2),
+        jump_if_equal(0, 0, 2),
+        upper_half(2),
+        jump_if_equal(0, 1, 0),
+        give(refused),
+        load(NUMBER),
+    ]);
     if !network {
         program.extend([
             jump_if_equal(libc::SYS_socket as u32, 0, 3),
-            load(FIRST_ARGUMENT),
+            argument(0),
             jump_if_equal(libc::AF_UNIX as u32, 1, 0),
             give(refused),
         ]);

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_int};
 use std::fs;
+use std::io;
 use std::thread;
 use std::time::Duration;
 
@@ -68,7 +69,7 @@ impl Threads {
         for pause in [0, 100, 400] {
             // A thread that was joined is there for a moment still.
             thread::sleep(Duration::from_micros(pause));
-            found = threads();
+            found = threads().map_err(|error| format!("its threads cannot be counted: {error}"))?;
             if found.len() <= own() {
                 return Ok(());
             }
@@ -85,14 +86,12 @@ impl Threads {
     }
 }
 
-fn threads() -> BTreeSet<String> {
-    let entries = fs::read_dir("/proc/self/task");
-    entries
-        .into_iter()
-        .flatten()
+fn threads() -> io::Result<BTreeSet<String>> {
+    let entries = fs::read_dir("/proc/self/task")?;
+    Ok(entries
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect()
+        .collect())
 }
 
 /// Engine and presser; the main thread of a process that was copied is not in the copy.

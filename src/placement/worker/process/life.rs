@@ -19,6 +19,9 @@ use crate::output::{Origin, Stream, Transcript};
 /// How long a worker may take to come to life.
 const STARTING: Duration = Duration::from_secs(20);
 
+/// How long the supervisor may say nothing before it is taken for stopped.
+const PATIENCE: Duration = Duration::from_millis(300);
+
 /// How long the supervisor may take to count.
 const COUNTING: Duration = Duration::from_secs(1);
 
@@ -76,15 +79,12 @@ impl Process {
 
     fn come_to_life(&mut self, configuration: &Configuration) -> Result<(), String> {
         let until = within(STARTING);
-        match self
-            .line
-            .wait_for::<Notice>(Some(until))
-            .map(|frame| frame.header)
-        {
+        match self.next_notice(until) {
             Ok(Notice::Started { process }) => self.watch(process),
             Ok(Notice::Failed { text }) => return Err(text),
             Ok(_) => return Err("the supervisor answered something else".to_owned()),
             Err(error) => {
+                supervisor::dismiss(self.supervisor);
                 self.is_unsupervised = true;
                 return Err(format!("the supervisor did not start a worker: {error}"));
             }
@@ -161,12 +161,14 @@ impl Process {
             ],
             line: Channel::new(ends.line, 1 << 16),
             tag: ends.tag,
+            supervisor: ends.supervisor,
             program,
             temporary: ends.temporary,
             id: 0,
             end: None,
             hello: None,
             backups: Backups::new(1),
+            no_backup: None,
             reports: VecDeque::new(),
             is_deaf: false,
             status: None,
@@ -229,6 +231,7 @@ impl Process {
     fn command_and_wait(&mut self, command: &Command) {
         let is_done = |notice: &Notice| matches!(notice, Notice::Killed).then_some(());
         if self.answer(command, within(SUPERVISING), is_done).is_err() {
+            supervisor::dismiss(self.supervisor);
             self.is_unsupervised = true;
         }
     }
@@ -261,12 +264,25 @@ impl Process {
             .send_until(command, &[], until)
             .map_err(|_| ChannelError::Closed)?;
         loop {
-            let notice = self.line.wait_for::<Notice>(Some(until))?.header;
+            let notice = self.next_notice(until)?;
             match read(&notice) {
                 Some(answer) => return Ok(answer),
                 None => self.note(&notice),
             }
         }
+    }
+
+    /// What the supervisor says next. One that is silent for a moment may have been stopped by a cell, and is woken.
+    pub(super) fn next_notice(&mut self, until: Instant) -> Result<Notice, ChannelError> {
+        let soon = until.min(within(PATIENCE));
+        let frame = match self.line.wait_for(Some(soon)) {
+            Err(ChannelError::TooLate) if soon < until => {
+                supervisor::wake(self.supervisor);
+                self.line.wait_for(Some(until))
+            }
+            result => result,
+        };
+        frame.map(|frame| frame.header)
     }
 
     /// Ends the worker and what it left, and lets a backup take its place: the newest, or the newest without the effects of a

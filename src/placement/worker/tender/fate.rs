@@ -2,6 +2,7 @@
 
 use super::super::death::Death;
 use super::super::messages::Ended;
+use super::super::process::Process;
 use super::Tender;
 use crate::engine::Completion;
 use crate::outcome::{Failure, FailureKind, Json, SessionState};
@@ -19,8 +20,9 @@ impl Tender {
             Ok(cell) => {
                 self.stand(SessionState::Restored);
                 format!(
-                    "the session went back to a backup, {}: what cell {last} did to it is gone",
-                    after(cell)
+                    "the session went back to a backup, {}: what {} did to it is gone",
+                    after(cell),
+                    cells(cell + 1, last)
                 )
             }
             Err(why) => {
@@ -31,17 +33,39 @@ impl Tender {
         self.news.push(format!("{text}; {became}"));
     }
 
+    /// A backup that was awaited may not have come.
+    fn hear_of_no_backup(&mut self) -> bool {
+        let process = self.process.as_mut();
+        let Some(reason) = process.and_then(Process::take_no_backup) else {
+            return false;
+        };
+        self.tell_unprotected(&reason);
+        self.unprotected = Some(reason);
+        true
+    }
+
+    /// Says that there is no backup, once for each reason.
+    fn tell_unprotected(&mut self, reason: &str) {
+        if self.told_unprotected.as_deref() != Some(reason) {
+            self.news.push(format!(
+                "from here on a crash would lose the session: there is no backup, since {reason}"
+            ));
+            self.told_unprotected = Some(reason.to_owned());
+        }
+    }
+
     /// The outcome of a cell that the worker lived through.
     pub(super) fn complete(&mut self, ended: Ended, value: Vec<u8>) -> Completion {
+        let had_none = self.hear_of_no_backup();
         let is_protected = ended.unprotected.is_none();
         if let Some(process) = &mut self.process {
             process.note_change(self.last, is_protected);
         }
         if self.plan.keeps_backup() {
-            if let Some(reason) = &ended.unprotected
-                && self.unprotected.as_ref() != Some(reason)
-            {
-                self.news.push(format!("from here on a crash would lose the session: there is no backup, since {reason}"));
+            match &ended.unprotected {
+                Some(reason) => self.tell_unprotected(reason),
+                None if !had_none => self.told_unprotected = None,
+                None => {}
             }
             self.unprotected = ended.unprotected;
         }
@@ -83,8 +107,9 @@ impl Tender {
             Ok(cell) => (
                 SessionState::Restored,
                 format!(
-                    "the session is {}: what cells {last} and {number} assigned is gone; of the cell, {kept}",
-                    after(cell)
+                    "the session is {}: what {} assigned is gone; of the cell, {kept}",
+                    after(cell),
+                    cells(cell + 1, number)
                 ),
             ),
             Err(why) => {
@@ -115,6 +140,7 @@ impl Tender {
     /// Lets the newest backup take over, or the newest without the effects of a cell. Gives the last cell whose effects the
     /// session then has. When there is none, or it does not take over, nothing is left, and the reason is given.
     pub(super) fn restore(&mut self, without: Option<u64>) -> Result<u64, String> {
+        self.hear_of_no_backup();
         let Some(mut process) = self.process.take() else {
             return Err("the worker is gone".to_owned());
         };
@@ -161,8 +187,10 @@ impl Tender {
         {
             return refused(match &self.unprotected {
                 Some(reason) => format!("there is nothing to go back to, since {reason}"),
-                None => "there is no cell to undo: one cell can be undone, and not twice in a row"
-                    .to_owned(),
+                None if undone == 0 => "there is no cell to undo".to_owned(),
+                None => format!(
+                    "the state before cell {undone} was not kept: one or two cells in a row can be undone"
+                ),
             });
         }
         match self.restore(Some(undone)) {
@@ -183,5 +211,14 @@ pub(super) fn after(cell: u64) -> String {
     match cell {
         0 => "as it was when it was opened".to_owned(),
         cell => format!("as it was after cell {cell}"),
+    }
+}
+
+/// The cells from one to another, in words.
+fn cells(from: u64, to: u64) -> String {
+    match to.saturating_sub(from) {
+        0 => format!("cell {to}"),
+        1 => format!("cells {from} and {to}"),
+        _ => format!("cells {from} to {to}"),
     }
 }
