@@ -1,6 +1,7 @@
 //! Sessions in processes of their own: what kills a worker, what the session is then, and that nothing is left behind.
 
 mod chaos;
+mod edges;
 mod forgery;
 #[cfg(any(feature = "javascript", feature = "quickjs"))]
 mod javascript;
