@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::capability::{CapabilityError, Offered};
 use crate::facts::EngineFacts;
 use crate::limits::Limits;
 use crate::outcome::{Failure, Json};
@@ -86,6 +87,30 @@ pub(crate) trait Engine {
     /// Ends the session, as `reset` would, and makes nothing new.
     fn close(self: Box<Self>, epoch: u64);
 }
+
+/// What a session's cells call its host with. A placement hands it to the engine, which calls it from any of its threads.
+pub(crate) trait Caller: Send + Sync {
+    /// What can be called, sorted by name.
+    fn offered(&self) -> &[Offered];
+
+    /// Makes a call. The reply comes later, on any thread, and once.
+    fn call(self: Arc<Self>, request: CallRequest, reply: CallReply);
+
+    /// A cell has ended: calls that wait for an answer get one, that they were cancelled.
+    fn cancel_all(&self);
+}
+
+/// A call of a host function.
+#[derive(Debug)]
+pub(crate) struct CallRequest {
+    pub(crate) capability: String,
+    pub(crate) action: String,
+    /// One object, bound by the signature.
+    pub(crate) arguments: Json,
+}
+
+/// Takes what a call has come to. It must not wait for anything.
+pub(crate) type CallReply = Box<dyn FnOnce(Result<Json, CapabilityError>) + Send>;
 
 /// Stops a running cell from another thread.
 pub(crate) trait Interrupter: Send + Sync {

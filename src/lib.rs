@@ -54,6 +54,7 @@
     expect(dead_code, reason = "no engine is built in that would use it")
 )]
 
+mod capability;
 mod cell;
 mod engine;
 mod facts;
@@ -71,6 +72,10 @@ pub use engine::javascript::internals as javascript_internals;
 #[doc(hidden)]
 pub use engine::python::internals;
 
+pub use capability::{
+    Action, Call, Capability, CapabilityError, CapabilityErrorKind, Decision, InvalidSignature,
+    Permission, Requested, Signature,
+};
 pub use cell::Cell;
 #[cfg(feature = "_javascript")]
 pub use engine::javascript::CountingAllocator;
