@@ -48,6 +48,7 @@ pub(crate) fn rehearse(language: &mut dyn Language, code: &str) {
         env: BTreeMap::new(),
         withheld: BTreeSet::new(),
         owns_process: false,
+        caller: None,
         sink: Arc::new(Transcript::new(&Limits::default())),
     };
     let Ok(mut engine) = language.open(&opening) else {
@@ -202,6 +203,8 @@ pub(crate) struct Opening {
     pub(crate) withheld: BTreeSet<String>,
     /// The process is the session's alone: an engine that cannot go on may end it.
     pub(crate) owns_process: bool,
+    /// What its cells can call of the host; none where that is nothing.
+    pub(crate) caller: Option<Arc<dyn Caller>>,
     /// Where the session's output goes, also between its cells.
     pub(crate) sink: Arc<dyn Sink>,
 }

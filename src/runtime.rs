@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use crate::capability::{Capability, Permission};
 use crate::engine::{self, Integers};
 use crate::facts::EngineFacts;
 use crate::limits::Limits;
@@ -174,6 +176,8 @@ pub struct SessionBuilder {
     pub(crate) sandbox: Sandbox,
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) network: bool,
+    pub(crate) capabilities: Vec<Capability>,
+    pub(crate) permission: Option<Arc<dyn Permission>>,
 }
 
 /// What a worker session goes back to when its process dies.
@@ -208,6 +212,8 @@ impl SessionBuilder {
             sandbox: Sandbox::default(),
             workspace: None,
             network: true,
+            capabilities: Vec::new(),
+            permission: None,
         }
     }
 
@@ -356,6 +362,38 @@ impl SessionBuilder {
     /// Whether the cells of a worker may open sockets of the network. Default: yes.
     pub fn network(mut self, allowed: bool) -> Self {
         self.network = allowed;
+        self
+    }
+
+    /// Host functions that the session's cells can call; can be given several times. The names are checked when the session is
+    /// opened.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "python")] {
+    /// use warmcell::{Action, Capability, Language, Session, Signature};
+    ///
+    /// let signature = Signature::new().required("name", "string", "whom to greet");
+    /// let greet = Action::new("greet", signature, |call| {
+    ///     Ok(format!("good morning, {}", call.argument::<String>("name")?))
+    /// });
+    /// let session = Session::builder(Language::Python)
+    ///     .capability(Capability::new("manners").with_action(greet))
+    ///     .open_blocking()?;
+    /// let outcome = session.run("return manners.greet('Ada')".into())?.wait();
+    /// assert_eq!(outcome.value.unwrap().as_str(), "\"good morning, Ada\"");
+    /// # }
+    /// # Ok::<(), warmcell::RuntimeError>(())
+    /// ```
+    pub fn capability(mut self, capability: Capability) -> Self {
+        self.capabilities.push(capability);
+        self
+    }
+
+    /// Who is asked before each call of a host function. Default: nobody, and every call runs.
+    pub fn permission(mut self, permission: Arc<dyn Permission>) -> Self {
+        self.permission = Some(permission);
         self
     }
 

@@ -14,9 +14,10 @@ use std::thread::{self, Thread};
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
+use crate::capability::{self, Calls};
 use crate::cell::Cell;
 use crate::cell::source;
-use crate::engine::{Opening, Variable};
+use crate::engine::{Caller, Opening, Variable};
 use crate::limits::check_timeout;
 use crate::outcome::{Failure, FailureKind, Json, Outcome, SessionState};
 use crate::output::Transcript;
@@ -87,6 +88,7 @@ impl Session {
             env: builder.env.clone(),
             withheld: BTreeSet::new(),
             owns_process: false,
+            caller: capabilities(&builder)?,
             sink: transcript.clone(),
         };
         let placed = placement::place(&builder, opening, transcript.clone()).await?;
@@ -104,6 +106,13 @@ impl Session {
     /// The language of the session's cells.
     pub fn language(&self) -> Language {
         self.0.language
+    }
+
+    /// Typed declarations of everything that the session's cells can call, for the prompt: sorted, the same each time, and empty
+    /// where the host offers nothing.
+    pub fn stubs(&self) -> String {
+        let offered = capability::offer(&self.0.builder.capabilities).unwrap_or_default();
+        capability::stubs(self.0.language, &offered)
     }
 
     /// Queues a cell; await the returned [`Execution`] for its outcome, or drop it to cancel the cell.
@@ -308,6 +317,20 @@ impl CodeRuntime for Session {
     async fn reset(&self) -> Result<(), RuntimeError> {
         self.ask(|reply| self.0.placed.reset(reply)).await
     }
+}
+
+/// What the session's cells call their host with; none where it offers nothing.
+fn capabilities(builder: &SessionBuilder) -> Result<Option<Arc<dyn Caller>>, RuntimeError> {
+    if builder.capabilities.is_empty() {
+        return Ok(None);
+    }
+    let offered = capability::offer(&builder.capabilities)?;
+    let calls = Calls::new(
+        builder.capabilities.clone(),
+        offered,
+        builder.permission.clone(),
+    );
+    Ok(Some(calls))
 }
 
 /// Refuses options that make no sense, and those that the language has no use for: they must not be lost without a word.

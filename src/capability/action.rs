@@ -18,6 +18,9 @@ use crate::outcome::Json;
 /// What a call came to.
 pub(crate) type Answer = Result<Json, CapabilityError>;
 
+/// What an async function is doing.
+pub(crate) type Awaited = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
 /// One host function of a capability.
 pub struct Action {
     pub(crate) name: String,
@@ -29,7 +32,7 @@ pub struct Action {
 
 pub(crate) enum Handler {
     Blocking(Arc<dyn Fn(Call) -> Answer + Send + Sync>),
-    Async(Arc<dyn Fn(Call) -> Pin<Box<dyn Future<Output = Answer> + Send>> + Send + Sync>),
+    Async(Arc<dyn Fn(Call) -> Awaited + Send + Sync>),
 }
 
 impl Action {
@@ -58,7 +61,7 @@ impl Action {
         F: Fn(Call) -> R + Send + Sync + 'static,
         R: Future<Output = Result<T, CapabilityError>> + Send + 'static,
     {
-        let handler = move |call: Call| -> Pin<Box<dyn Future<Output = Answer> + Send>> {
+        let handler = move |call: Call| -> Awaited {
             let result = handler(call);
             Box::pin(async move { result.await.and_then(|value| text(&value)) })
         };

@@ -31,3 +31,9 @@ pub enum Decision {
     /// It does not, and the cell is told why.
     Deny(String),
 }
+
+impl std::fmt::Debug for dyn Permission {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Permission")
+    }
+}

@@ -5,6 +5,7 @@
 //! these steps has a module of its own.
 
 mod audit;
+mod capabilities;
 mod children;
 mod compile;
 mod cpython;

@@ -21,6 +21,7 @@ static ALLOCATOR: warmcell::CountingAllocator = warmcell::CountingAllocator;
 mod support;
 
 mod bad_input;
+mod capabilities;
 mod cases;
 #[cfg(feature = "cli")]
 mod cli;

@@ -48,6 +48,7 @@ impl InThread {
             env: Default::default(),
             withheld: Default::default(),
             owns_process: false,
+            caller: None,
             sink: transcript.clone(),
         };
         let stopper = Stopper::of_this_thread();

@@ -21,8 +21,11 @@ const ITEMS: usize = 10;
 /// How many containers within each other are shown.
 const DEPTH: usize = 3;
 
-/// The names of `globals` that the program bound, in the order in which it did.
-pub(super) fn variables(globals: &Bound<'_, PyDict>) -> Vec<Variable> {
+/// The names of `globals` that the program bound, in the order in which it did; not those that are the runtime's own.
+pub(super) fn variables(
+    globals: &Bound<'_, PyDict>,
+    is_ours: &dyn Fn(&str, &Bound<'_, PyAny>) -> bool,
+) -> Vec<Variable> {
     // A copy: nothing below runs code, but iterating a dict that grows meanwhile would panic.
     let Ok(names) = globals.copy() else {
         return Vec::new();
@@ -37,7 +40,7 @@ pub(super) fn variables(globals: &Bound<'_, PyDict>) -> Vec<Variable> {
                 .ok()?
                 .to_owned();
             let is_own = name.starts_with("__") && name.ends_with("__");
-            (!is_own).then(|| Variable {
+            (!is_own && !is_ours(&name, &value)).then(|| Variable {
                 name,
                 type_name: type_name(&value),
                 preview: preview(&value),

@@ -70,6 +70,7 @@ impl InThread {
             env: Default::default(),
             withheld: Default::default(),
             owns_process: false,
+            caller: None,
             sink: transcript.clone(),
         };
         let session =

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyList, PyModule, PyString};
 
+use super::capabilities::Offer;
 use super::compile::{Compiled, Ending, Returned, take_flagged};
 use super::failure::Origin;
 use super::interpreter::Interpreter;
@@ -41,6 +42,8 @@ pub(super) struct PythonSession {
     remembered: VecDeque<Py<PyString>>,
     /// The cells whose lines must stay, since functions of theirs may live.
     kept: Vec<Py<PyString>>,
+    /// What the namespace has from the host.
+    offer: Option<Offer>,
     /// What the first outcome must say.
     notice: Option<String>,
 }
@@ -70,7 +73,12 @@ impl PythonSession {
             streams::own_descriptors();
         }
         let (module, globals) = interpreter.fresh_main(py)?;
+        let offer = Offer::new(py, opening)?;
+        if let Some(offer) = &offer {
+            offer.install(globals.bind(py))?;
+        }
         Ok(Self {
+            offer,
             budget: Budget::new(interpreter.baseline_memory, opening.limits.memory_mb),
             surroundings: Surroundings::new(opening),
             opening: opening.clone(),
@@ -111,11 +119,15 @@ impl PythonSession {
             interrupt::collect_what_resisted(py);
         }
         completion.interrupted = interrupt::end(py, task.epoch);
+        let waited_for = self.offer.as_ref().and_then(|offer| offer.end_calls(py));
         self.budget.settle(held);
         if audit::is_forked_child() {
             end_forked_child(&completion);
         }
         if completion.interrupted {
+            if let (Some(function), Some(failure)) = (waited_for, &mut completion.failure) {
+                failure.hint = Some(format!("the cell was waiting for `{function}`"));
+            }
             completion.value = None;
             if let Some(failure) = &mut completion.failure {
                 failure.traceback = failure
@@ -459,6 +471,9 @@ impl Engine for PythonSession {
     fn reset(&mut self, epoch: u64) -> Result<(), EngineError> {
         Python::attach(|py| {
             let (module, globals) = self.interpreter.fresh_main(py).map_err(refused)?;
+            if let Some(offer) = &self.offer {
+                offer.install(globals.bind(py)).map_err(refused)?;
+            }
             // From here on the session is the fresh one; everything below cleans up behind it.
             let module = std::mem::replace(&mut self.module, module);
             let globals = std::mem::replace(&mut self.globals, globals);
@@ -476,7 +491,11 @@ impl Engine for PythonSession {
     }
 
     fn inspect(&mut self) -> Vec<Variable> {
-        Python::attach(|py| inspect::variables(self.globals.bind(py)))
+        let is_ours = |name: &str, value: &Bound<'_, PyAny>| {
+            let offer = self.offer.as_ref();
+            offer.is_some_and(|offer| offer.is_ours(name, value))
+        };
+        Python::attach(|py| inspect::variables(self.globals.bind(py), &is_ours))
     }
 
     fn bind(&mut self, name: &str, value: &Json, epoch: u64) -> Result<(), EngineError> {
@@ -502,6 +521,10 @@ impl Engine for PythonSession {
     }
 
     fn took_over(&mut self) {
+        if let Some(offer) = &self.offer {
+            // Without it awaited calls are not answered, and end with their cell.
+            let _ = offer.took_over();
+        }
         Python::attach(|py| {
             if let Some(event_loop) = &self.event_loop
                 && let Ok(tasks) = self.interpreter.tasks(py)

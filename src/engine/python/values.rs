@@ -33,7 +33,7 @@ use pyo3::{Borrowed, ffi};
 use super::cpython;
 use crate::engine::Integers;
 
-pub(super) use incoming::from_json;
+pub(super) use incoming::{from_json, from_json_within};
 pub(super) use refusal::Refusal;
 
 use path::Segment;

@@ -293,6 +293,7 @@ impl Worker {
             env: open.env,
             withheld: open.withheld.into_iter().collect(),
             owns_process: true,
+            caller: None,
             sink: sink.clone(),
         };
         let language = &mut self.language;

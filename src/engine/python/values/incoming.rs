@@ -29,6 +29,53 @@ pub(in crate::engine::python) fn from_json<'py>(
     py: Python<'py>,
     text: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
+    build(py, text, false)
+}
+
+/// The same for what a host function answers, which may be nested deeper: by 20,000 levels where the stack is the interpreter
+/// thread's, as `is_deep` says, else by 500.
+pub(in crate::engine::python) fn from_json_within<'py>(
+    py: Python<'py>,
+    text: &str,
+    is_deep: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let most = if is_deep { 20_000 } else { 500 };
+    let levels = nesting(text);
+    if levels > most {
+        return Err(PyValueError::new_err(format!(
+            "it is nested by {levels} levels, and at most {most} are taken"
+        )));
+    }
+    build(py, text, true)
+}
+
+/// How many containers of a valid JSON text stand within each other.
+fn nesting(text: &str) -> usize {
+    let (mut level, mut most) = (0_usize, 0);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => {
+                level += 1;
+                most = most.max(level);
+            }
+            b']' | b'}' => level = level.saturating_sub(1),
+            b'"' => {
+                while let Some(byte) = bytes.next() {
+                    match byte {
+                        b'\\' => drop(bytes.next()),
+                        b'"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    most
+}
+
+fn build<'py>(py: Python<'py>, text: &str, is_unbounded: bool) -> PyResult<Bound<'py, PyAny>> {
     let _pause = CollectionPause::start(py);
     let builder = Builder {
         py,
@@ -37,6 +84,9 @@ pub(in crate::engine::python) fn from_json<'py>(
         raised: Cell::new(None),
     };
     let mut deserializer = serde_json::Deserializer::from_str(text);
+    if is_unbounded {
+        deserializer.disable_recursion_limit();
+    }
     let built = builder
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value));

@@ -1,0 +1,1 @@
+//! Calls from JavaScript and TypeScript.
