@@ -65,6 +65,32 @@ impl Json {
         &self.0
     }
 
+    /// How many arrays and objects stand within each other.
+    pub(crate) fn nesting(&self) -> usize {
+        let (mut level, mut most) = (0_usize, 0);
+        let mut bytes = self.0.bytes();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'[' | b'{' => {
+                    level += 1;
+                    most = most.max(level);
+                }
+                b']' | b'}' => level = level.saturating_sub(1),
+                b'"' => {
+                    while let Some(byte) = bytes.next() {
+                        match byte {
+                            b'\\' => drop(bytes.next()),
+                            b'"' => break,
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        most
+    }
+
     /// Reads the value into a type of the host's.
     ///
     /// # Errors

@@ -39,6 +39,7 @@ use super::prelude;
 use super::realm::Realm;
 use super::rewrite::Flavour;
 use super::stopper::Stopper;
+use super::values;
 use crate::engine::{Completion, Engine, EngineError, Language, Opening, Task, Variable, rehearse};
 use crate::limits::Limits;
 use crate::outcome::Json;
@@ -103,7 +104,7 @@ impl Session {
         if opening.owns_process {
             memory::own_process();
         }
-        let host = Host::new(opening.sink.clone(), stopper.clone());
+        let host = Host::new(&opening, stopper.clone());
         let executor = Rc::new(Executor::default());
         let rejections = Rc::new(RefCell::new(Vec::new()));
         let mut context = ContextBuilder::new()
@@ -248,11 +249,21 @@ fn prelude(realm: &mut Entered<'_>) -> Result<Entry<JsValue>, EngineError> {
             .and_then(|property| property.into_value())
             .ok_or_else(|| failed(name))
     };
-    Ok(Entry {
+    let offer = member("offer")?;
+    let made = Entry {
         fire: member("fire")?,
         forget: member("forget")?,
+        answer: member("answer")?,
         tail: tail.ok_or_else(|| failed("tail"))?,
-    })
+    };
+    let known = realm.known.clone();
+    if let Some(calls) = &known.host.calls {
+        let offered = values::from_json(realm, &calls.offered()).map_err(EngineError)?;
+        realm
+            .call(&offer, &[offered])
+            .map_err(|abrupt| failed(&format!("{abrupt:?}")))?;
+    }
+    Ok(made)
 }
 
 /// One of the host's functions as a function of boa's.

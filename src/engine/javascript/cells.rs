@@ -9,13 +9,14 @@ use std::time::Instant;
 
 use self::bindings::Bindings;
 use super::failure;
-use super::host::Host;
+use super::host::{Calls, Host};
 use super::inspect::{Detail, inspect};
 use super::memory;
 use super::realm::{Abrupt, Kind, PromiseState, Realm};
 use super::rewrite::{self, DeclarationKind, Flavour, Form, Rewritten};
 use super::sources::Sources;
 use super::values::{self, Refusal};
+use crate::capability::CapabilityError;
 use crate::engine::{Completion, Task};
 use crate::limits::Limits;
 use crate::outcome::{Display, Failure, FailureKind, Json};
@@ -29,6 +30,8 @@ pub(super) struct Entry<V> {
     pub(super) fire: V,
     /// Forgets what a timer would have run.
     pub(super) forget: V,
+    /// Gives a call's answer to whoever waits for it.
+    pub(super) answer: V,
     /// Passes the value of a last expression through.
     pub(super) tail: V,
 }
@@ -106,6 +109,7 @@ impl Cells {
         let ending = result.unwrap_or_else(|abrupt| self.abrupt(realm, abrupt, &file));
         let mut completion = memory::uncounted(|| self.complete(realm, ending, form));
         let is_stopped = self.host.stopper.end();
+        let waited_for = self.end_calls(realm, entry);
         realm.recover();
         if completion
             .failure
@@ -116,7 +120,7 @@ impl Cells {
         }
         if is_stopped {
             self.clean_up(realm, entry, task.number);
-            completion = self.interrupted(completion);
+            completion = self.interrupted(completion, waited_for);
         }
         if completion.failure.is_some() {
             self.loosen_unset_constants(realm, &declared);
@@ -190,6 +194,9 @@ impl Cells {
             if !matches!(state, Some(PromiseState::Pending)) {
                 return Ok(state);
             }
+            if self.answer_calls(realm, entry)? {
+                continue;
+            }
             let now = Instant::now();
             let due = self.host.timers.borrow_mut().take_due(now);
             match due {
@@ -206,13 +213,59 @@ impl Cells {
                         }
                     }
                 }
-                None => match self.host.timers.borrow().next() {
-                    // The stopper unparks this thread; waking up without a reason does no harm.
-                    Some(next) => thread::park_timeout(next - now),
-                    None => return Ok(state),
+                None => match (self.host.timers.borrow().next(), self.is_calling()) {
+                    // The stopper and answers unpark this thread; waking up without a reason does no harm.
+                    (Some(next), _) => thread::park_timeout(next - now),
+                    (None, true) => thread::park(),
+                    (None, false) => return Ok(state),
                 },
             }
         }
+    }
+
+    fn is_calling(&self) -> bool {
+        self.host.calls.as_ref().is_some_and(Calls::is_waiting)
+    }
+
+    /// Gives the answers that have come to those who wait for them. Says whether there were any.
+    fn answer_calls<R: Realm>(
+        &self,
+        realm: &mut R,
+        entry: &Entry<R::Value>,
+    ) -> Result<bool, Abrupt<R::Value>> {
+        let Some(calls) = &self.host.calls else {
+            return Ok(false);
+        };
+        let come = calls.take();
+        let is_any = !come.is_empty();
+        for (number, answer) in come {
+            let number = realm.number(number as f64);
+            let (is_value, value) = match answer {
+                Ok(value) => match values::from_answer(realm, &value) {
+                    Ok(value) => (true, value),
+                    Err(problem) => {
+                        let text =
+                            format!("the host answered what cannot be taken over: {problem}");
+                        (false, failed_call(realm, CapabilityError::tool(text)))
+                    }
+                },
+                Err(error) => (false, failed_call(realm, error)),
+            };
+            let is_value = realm.boolean(is_value);
+            realm.call(&entry.answer, &[number, is_value, value])?;
+        }
+        Ok(is_any)
+    }
+
+    /// The calls end with their cell; those who wait for them learn it when code runs again. Says which function was waited
+    /// for.
+    fn end_calls<R: Realm>(&self, realm: &mut R, entry: &Entry<R::Value>) -> Option<String> {
+        let calls = self.host.calls.as_ref()?;
+        let oldest = calls.oldest();
+        calls.end();
+        // It runs no code of the program's, and out of memory there is nobody left to tell.
+        let _ = self.answer_calls(realm, entry);
+        oldest
     }
 
     fn report_rejections<R: Realm>(
@@ -365,18 +418,36 @@ impl Cells {
     }
 
     /// The completion of a cell that was stopped: where it stood, if that is known.
-    fn interrupted(&self, completion: Completion) -> Completion {
+    fn interrupted(&self, completion: Completion, waited_for: Option<String>) -> Completion {
         let mut place = completion
             .failure
             .filter(|failure| failure.kind == FailureKind::Timeout)
             .unwrap_or_else(|| Failure::new(FailureKind::Timeout, ""));
-        place.hint = self.slow_hint.map(str::to_owned);
+        place.hint = match waited_for {
+            Some(function) => Some(format!("the cell was waiting for `{function}`")),
+            None => self.slow_hint.map(str::to_owned),
+        };
         Completion {
             failure: Some(place),
             interrupted: true,
             ..Completion::default()
         }
     }
+}
+
+/// What a failed call is to `capabilities.js`.
+fn failed_call<R: Realm>(realm: &mut R, error: CapabilityError) -> R::Value {
+    let data = match error.data {
+        Some(data) => values::from_answer(realm, &data).unwrap_or_else(|_| realm.null()),
+        None => realm.null(),
+    };
+    let members = vec![
+        ("message".to_owned(), realm.string(&error.message)),
+        ("kind".to_owned(), realm.string(error.kind.as_str())),
+        ("retryable".to_owned(), realm.boolean(error.retryable)),
+        ("data".to_owned(), data),
+    ];
+    realm.object(members)
 }
 
 fn failed(failure: Failure) -> Completion {

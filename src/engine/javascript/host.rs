@@ -1,6 +1,7 @@
 //! [`Host`]: what a session's JavaScript can reach of the world, and the functions through which it does. Shared by the
 //! engine's thread alone; both engines call it by the same names.
 
+mod calls;
 mod console;
 mod encoding;
 mod urls;
@@ -10,6 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub(super) use self::calls::Calls;
 use self::console::{Console, Method};
 use super::inspect::{Detail, inspect};
 use super::memory;
@@ -17,6 +19,7 @@ use super::realm::{Class, ErrorClass, Kind, Realm, Text};
 use super::sources::Sources;
 use super::stopper::Stopper;
 use super::values::class_name;
+use crate::engine::Opening;
 use crate::output::{Origin, Sink, Stream};
 
 /// What the functions of one session share.
@@ -35,6 +38,8 @@ pub(super) struct Host {
     /// Nothing is printed: microtasks of a stopped cell are being run out.
     pub(super) is_muted: Cell<bool>,
     started: Instant,
+    /// The calls of the host; none where it offers nothing.
+    pub(super) calls: Option<Calls>,
 }
 
 /// The functions that JavaScript calls, by name.
@@ -65,11 +70,13 @@ pub(super) enum Function {
     ChangeUrl,
     ParseQuery,
     FormatQuery,
+    /// Calls a function of the host's, and gives the number under which it is answered.
+    CallHost,
 }
 
 impl Function {
     /// All of them that the prelude gets besides the console's.
-    const NAMED: [(&'static str, Self); 19] = [
+    const NAMED: [(&'static str, Self); 20] = [
         ("startTimer", Self::StartTimer),
         ("cancelTimer", Self::CancelTimer),
         ("report", Self::Report),
@@ -89,6 +96,7 @@ impl Function {
         ("parseQuery", Self::ParseQuery),
         ("formatQuery", Self::FormatQuery),
         ("tail", Self::Tail),
+        ("callHost", Self::CallHost),
     ];
 
     /// The name and the function of each, for an engine to make them.
@@ -104,9 +112,12 @@ impl Function {
 pub(super) type Complaint = (ErrorClass, String);
 
 impl Host {
-    pub(super) fn new(sink: Arc<dyn Sink>, stopper: Arc<Stopper>) -> Rc<Self> {
+    pub(super) fn new(opening: &Opening, stopper: Arc<Stopper>) -> Rc<Self> {
+        let value_bytes = opening.limits.value_bytes;
+        let caller = opening.caller.clone();
         Rc::new(Self {
-            sink,
+            calls: caller.map(|caller| Calls::new(caller, value_bytes)),
+            sink: opening.sink.clone(),
             stopper,
             sources: RefCell::default(),
             timers: RefCell::default(),
@@ -277,6 +288,15 @@ impl Host {
             Function::ChangeUrl => return Ok(urls::change(&mut given)),
             Function::ParseQuery => return Ok(urls::parse_query(&mut given)),
             Function::FormatQuery => return Ok(urls::format_query(&mut given)),
+            Function::CallHost => {
+                let (capability, action) = (given.text(0), given.text(1));
+                let parameters = given.value(2);
+                let Some(calls) = &self.calls else {
+                    return Err((ErrorClass::Error, "the host offers nothing".to_owned()));
+                };
+                let number = calls.start(realm, capability, action, &parameters)?;
+                return Ok(realm.number(number as f64));
+            }
         }
         Ok(realm.undefined())
     }

@@ -25,6 +25,7 @@ pub(super) const NO_EVAL: &str = include_str!("prelude/no-eval.js");
 pub(super) fn part(name: &str) -> Option<&'static str> {
     Some(match name {
         "buffer" => include_str!("prelude/buffer.js"),
+        "capabilities" => include_str!("prelude/capabilities.js"),
         "clone" => include_str!("prelude/clone.js"),
         "crypto" => include_str!("prelude/crypto.js"),
         "events" => include_str!("prelude/events.js"),

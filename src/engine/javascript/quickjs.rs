@@ -25,6 +25,7 @@ use super::prelude;
 use super::realm::{Abrupt, Realm};
 use super::rewrite::Flavour;
 use super::stopper::Stopper;
+use super::values;
 use crate::engine::{Completion, Engine, EngineError, Language, Opening, Task, Variable, rehearse};
 use crate::outcome::Json;
 
@@ -85,7 +86,7 @@ impl Session {
     ) -> Result<Self, EngineError> {
         let failed =
             |error: rquickjs::Error| EngineError(format!("QuickJS could not be started: {error}"));
-        let host = Host::new(opening.sink.clone(), stopper.clone());
+        let host = Host::new(&opening, stopper.clone());
         let runtime = Runtime::new_with_alloc(Allocator(stopper.clone())).map_err(failed)?;
         let shared = Rc::new(Shared::new(
             host.clone(),
@@ -225,9 +226,18 @@ fn start<'js>(context: &Ctx<'js>, shared: &Rc<Shared>) -> Result<(), EngineError
     let entry = Entry {
         fire: member("fire")?,
         forget: member("forget")?,
+        answer: member("answer")?,
         tail: Persistent::save(context, tail.ok_or_else(|| failed("tail"))?),
     };
+    let offer = member("offer")?;
     shared.set_entry(entry);
+    if let Some(calls) = &shared.host.calls {
+        let offered = values::from_json(&mut realm, &calls.offered()).map_err(EngineError)?;
+        let offer = offer
+            .restore(context)
+            .map_err(|error| failed(&error.to_string()))?;
+        realm.call(&offer, &[offered]).map_err(told)?;
+    }
     Ok(())
 }
 

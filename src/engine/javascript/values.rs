@@ -5,7 +5,7 @@
 
 mod incoming;
 
-pub(super) use self::incoming::from_json;
+pub(super) use self::incoming::{from_answer, from_json};
 use super::realm::{Class, Content, Intrinsic, KeyName, Kind, Realm, Text};
 
 /// How deep a value may nest; what reads JSON recursively stands that much.

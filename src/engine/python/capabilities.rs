@@ -289,7 +289,7 @@ impl Line {
             Ok(value) => {
                 // The stack of the interpreter's thread is made for deep nesting, that of another is not.
                 let is_deep = cpython::current_thread_id(py) == self.interpreter_thread;
-                return values::from_json_within(py, value.as_str(), is_deep)
+                return values::from_json_within(py, &value, is_deep)
                     .map(Bound::unbind)
                     .map_err(|error| {
                         let text = format!(
@@ -322,7 +322,7 @@ impl Line {
             retryable,
             data,
         } = error;
-        let data = data.and_then(|data| values::from_json_within(py, data.as_str(), false).ok());
+        let data = data.and_then(|data| values::from_json_within(py, &data, false).ok());
         let arguments = (message, capability, action, kind.as_str(), retryable, data);
         match self.error.bind(py).call1(arguments) {
             Ok(exception) => PyErr::from_value(exception),

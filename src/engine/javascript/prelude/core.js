@@ -261,6 +261,10 @@
       if (!repeats) intrinsics.mapDelete(callbacks, number);
       apply(timer.callback, undefined, timer.parameters);
     },
+    // Makes the names of what the host offers.
+    offer: (offered) => load('capabilities').offer(offered),
+    // Gives the answer to a call of the host to whoever waits for it.
+    answer: (number, isValue, value) => load('capabilities').answer(number, isValue, value),
     // Forgets what a cancelled timer would have run.
     forget: (number) => {
       intrinsics.mapDelete(callbacks, number);

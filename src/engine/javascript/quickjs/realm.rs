@@ -129,6 +129,7 @@ impl<'js> Entered<'js> {
         Some(Entry {
             fire: entry.fire.clone().restore(&self.context).ok()?,
             forget: entry.forget.clone().restore(&self.context).ok()?,
+            answer: entry.answer.clone().restore(&self.context).ok()?,
             tail: entry.tail.clone().restore(&self.context).ok()?,
         })
     }

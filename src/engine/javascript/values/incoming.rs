@@ -1,6 +1,7 @@
 //! A host's JSON into the session, as a JavaScript value.
 
 use crate::engine::javascript::realm::Realm;
+use crate::outcome::Json;
 
 /// A host's JSON as a value of the realm, without recursion that the text could drive too deep: `serde_json` refuses more
 /// than 128 levels.
@@ -10,6 +11,27 @@ pub(in crate::engine::javascript) fn from_json<R: Realm>(
 ) -> Result<R::Value, String> {
     let parsed: Ordered = serde_json::from_str(text)
         .map_err(|error| format!("the value cannot be taken over: {error}"))?;
+    Ok(build(realm, parsed))
+}
+
+/// How deep an answer of the host's may nest: everything that walks values stands that much.
+const ANSWER_DEPTH: usize = 1_000;
+
+/// The same for what a host function answers, which may be nested deeper.
+pub(in crate::engine::javascript) fn from_answer<R: Realm>(
+    realm: &mut R,
+    json: &Json,
+) -> Result<R::Value, String> {
+    let levels = json.nesting();
+    if levels > ANSWER_DEPTH {
+        return Err(format!(
+            "it is nested by {levels} levels, and at most {ANSWER_DEPTH} are taken"
+        ));
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(json.as_str());
+    deserializer.disable_recursion_limit();
+    let parsed = serde::Deserialize::deserialize(&mut deserializer);
+    let parsed: Ordered = parsed.map_err(|error| error.to_string())?;
     Ok(build(realm, parsed))
 }
 

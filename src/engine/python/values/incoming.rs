@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
 
+use crate::outcome::Json;
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -36,43 +37,17 @@ pub(in crate::engine::python) fn from_json<'py>(
 /// thread's, as `is_deep` says, else by 500.
 pub(in crate::engine::python) fn from_json_within<'py>(
     py: Python<'py>,
-    text: &str,
+    json: &Json,
     is_deep: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let most = if is_deep { 20_000 } else { 500 };
-    let levels = nesting(text);
+    let levels = json.nesting();
     if levels > most {
         return Err(PyValueError::new_err(format!(
             "it is nested by {levels} levels, and at most {most} are taken"
         )));
     }
-    build(py, text, true)
-}
-
-/// How many containers of a valid JSON text stand within each other.
-fn nesting(text: &str) -> usize {
-    let (mut level, mut most) = (0_usize, 0);
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'[' | b'{' => {
-                level += 1;
-                most = most.max(level);
-            }
-            b']' | b'}' => level = level.saturating_sub(1),
-            b'"' => {
-                while let Some(byte) = bytes.next() {
-                    match byte {
-                        b'\\' => drop(bytes.next()),
-                        b'"' => break,
-                        _ => {}
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    most
+    build(py, json.as_str(), true)
 }
 
 fn build<'py>(py: Python<'py>, text: &str, is_unbounded: bool) -> PyResult<Bound<'py, PyAny>> {
