@@ -188,4 +188,4 @@ fn names_that_hide_something_are_refused_when_the_session_is_opened() {
     }
 }
 
-const PLACEMENTS: [Placement; 1] = [Placement::InProcess];
+const PLACEMENTS: [Placement; 2] = [Placement::InProcess, Placement::Worker];

@@ -256,7 +256,7 @@ fn prelude(realm: &mut Entered<'_>) -> Result<Entry<JsValue>, EngineError> {
         answer: member("answer")?,
         tail: tail.ok_or_else(|| failed("tail"))?,
     };
-    let known = realm.known.clone();
+    let known = realm.known;
     if let Some(calls) = &known.host.calls {
         let offered = values::from_json(realm, &calls.offered()).map_err(EngineError)?;
         realm

@@ -12,8 +12,10 @@
 mod backup;
 mod confine;
 mod descriptors;
+mod outlet;
 mod presser;
 mod sink;
+mod switchboard;
 mod threads;
 
 use std::io;
@@ -24,12 +26,14 @@ use std::thread;
 
 use self::backup::Offsets;
 pub(super) use self::descriptors::take_socket;
+use self::outlet::Outlet;
 use self::presser::Presser;
 use self::sink::DescriptorSink;
+use self::switchboard::Switchboard;
 use self::threads::Threads;
 use super::messages::{self, Ended, Hello, Open, Order, Prepare, Report};
 use super::sockets::{Channel, ChannelError};
-use crate::engine::{self, Completion, Engine, EngineError, Language, Opening, Task};
+use crate::engine::{self, Caller, Completion, Engine, EngineError, Language, Opening, Task};
 use crate::outcome::{Failure, FailureKind, Json};
 use crate::runtime::SessionBuilder;
 
@@ -121,6 +125,7 @@ fn live(channel: Channel, launch: engine::Launch, builder: &SessionBuilder) {
             let worker = Worker {
                 name,
                 version,
+                outlet: Arc::new(Outlet::new(channel.raw())),
                 channel,
                 language,
                 presser,
@@ -150,7 +155,9 @@ pub(super) fn leave(status: i32) -> ! {
 struct Worker {
     name: &'static str,
     version: String,
+    /// Where orders come from.
     channel: Channel,
+    outlet: Arc<Outlet>,
     language: Box<dyn Language>,
     presser: Presser,
     threads: Threads,
@@ -160,6 +167,8 @@ struct Worker {
 struct Session {
     engine: Box<dyn Engine>,
     sink: Arc<DescriptorSink>,
+    /// None where the host offers nothing.
+    switchboard: Option<Arc<Switchboard>>,
     keeps_backup: bool,
 }
 
@@ -186,7 +195,7 @@ impl Worker {
             version: self.version.clone(),
             process: std::process::id() as i32,
         };
-        self.channel
+        self.outlet
             .send_with(&Report::Hello(hello), &[urgent.as_fd()])
     }
 
@@ -194,7 +203,7 @@ impl Worker {
         match order {
             Order::Open(open) => {
                 let report = self.open(*open);
-                self.channel.send(&report, &[])?;
+                self.outlet.send(&report, &[])?;
             }
             Order::Run {
                 number,
@@ -212,7 +221,7 @@ impl Worker {
                     unprotected,
                     ..ended
                 };
-                self.channel
+                self.outlet
                     .send(&Report::Ended(Box::new(ended)), value.as_bytes())?;
             }
             Order::Reset { epoch } => {
@@ -233,7 +242,7 @@ impl Worker {
                 match catch_unwind(AssertUnwindSafe(|| engine.inspect())) {
                     Ok(variables) => {
                         let text = serde_json::to_vec(&variables).unwrap_or_default();
-                        self.channel.send(&Report::Variables, &text)?;
+                        self.outlet.send(&Report::Variables, &text)?;
                     }
                     Err(_) => self.answer(Err(panicked(self.name)))?,
                 }
@@ -273,17 +282,24 @@ impl Worker {
             Ok(()) => Report::Done,
             Err(text) => Report::Refused { text },
         };
-        self.channel.send(&report, &[])
+        self.outlet.send(&report, &[])
     }
 
     fn open(&mut self, open: Open) -> Report {
-        let sink = match DescriptorSink::new(&self.channel) {
+        let sink = match DescriptorSink::new(self.outlet.clone()) {
             Ok(sink) => Arc::new(sink),
             Err(error) => {
                 let text = format!("the session's streams cannot be made: {error}");
                 return Report::Refused { text };
             }
         };
+        let switchboard = (!open.offered.is_empty()).then(|| {
+            let switchboard = Switchboard::new(open.offered.clone(), self.outlet.clone());
+            Arc::new(switchboard)
+        });
+        if let Some(switchboard) = &switchboard {
+            self.presser.connect(switchboard.clone());
+        }
         let opening = Opening {
             limits: open.limits(),
             integers: open.integers,
@@ -293,7 +309,9 @@ impl Worker {
             env: open.env,
             withheld: open.withheld.into_iter().collect(),
             owns_process: true,
-            caller: None,
+            caller: switchboard
+                .clone()
+                .map(|switchboard| -> Arc<dyn Caller> { switchboard }),
             sink: sink.clone(),
         };
         let language = &mut self.language;
@@ -304,6 +322,7 @@ impl Worker {
                 self.session = Some(Session {
                     engine,
                     sink,
+                    switchboard,
                     keeps_backup: open.backup,
                 });
                 Report::Done
@@ -339,11 +358,11 @@ impl Worker {
         let offsets = Offsets::note();
         match backup::fork() {
             backup::Forked::Original(host_end) => {
-                self.channel.send_with(&Report::Backup, &[host_end.as_fd()])
+                self.outlet.send_with(&Report::Backup, &[host_end.as_fd()])
             }
             backup::Forked::Failed(error) => {
                 let text = format!("the process cannot be copied: {error}");
-                self.channel.send(&Report::NoBackup { text }, &[])
+                self.outlet.send(&Report::NoBackup { text }, &[])
             }
             backup::Forked::Copy(own_end) => {
                 drop(still);
@@ -376,9 +395,7 @@ impl Worker {
         self.language.forked();
         // The old one is closed already: its number may be another descriptor's by now.
         std::mem::forget(std::mem::replace(&mut self.channel, channel));
-        if let Some(sink) = &sink {
-            sink.connect(self.channel.raw());
-        }
+        self.outlet.connect(self.channel.raw());
         let urgent = self.presser.start_again()?;
         if let Some(session) = &mut self.session {
             session.engine.took_over();
@@ -401,10 +418,16 @@ fn run_cell(
         number,
         epoch,
     };
+    if let Some(switchboard) = &session.switchboard {
+        switchboard.begin();
+    }
     let engine = &mut session.engine;
     let result = presser.during(epoch, || {
         catch_unwind(AssertUnwindSafe(|| engine.run(&task)))
     });
+    if let Some(switchboard) = &session.switchboard {
+        switchboard.end();
+    }
     let completion = result.unwrap_or_else(|_| Completion {
         failure: Some(Failure::new(FailureKind::Internal, panicked(name))),
         ..Completion::default()

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::sandbox::Confinement;
+use crate::capability::{CapabilityError, Offered};
 use crate::engine::Integers;
 use crate::limits::Limits;
 use crate::outcome::Failure;
@@ -79,6 +80,8 @@ pub(super) struct Open {
     pub(super) withheld: Vec<String>,
     /// Whether the worker keeps a sleeping copy of itself.
     pub(super) backup: bool,
+    /// The host functions that cells can call.
+    pub(super) offered: Vec<Offered>,
 }
 
 impl Open {
@@ -113,6 +116,12 @@ pub(super) enum Report {
     Flushed { stream: OfStream },
     /// The cell shows what is in the blob.
     Display,
+    /// The cell calls a host function, with the arguments in the blob.
+    Call {
+        call: u64,
+        capability: String,
+        action: String,
+    },
     /// A backup of the present state sleeps. Brings the socket that wakes it.
     Backup,
     /// There is none of it, though there should be, and why.
@@ -176,6 +185,11 @@ impl From<OfStream> for Stream {
 pub(super) enum Urgent {
     /// Stop the cell of `epoch`.
     Stop { epoch: u64 },
+    /// A call was answered: with the value in the blob, or with what went wrong.
+    Answer {
+        call: u64,
+        error: Option<CapabilityError>,
+    },
 }
 
 /// The only word of a backup before it is woken.

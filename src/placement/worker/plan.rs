@@ -2,11 +2,12 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::environment::Environment;
 use super::messages::{self, Hello, Open, Prepare};
 use super::sandbox::Confinement;
-use crate::engine::Opening;
+use crate::engine::{Caller, Opening};
 use crate::facts::EngineFacts;
 use crate::limits::Limits;
 use crate::runtime::{Backup, SessionBuilder};
@@ -65,6 +66,10 @@ impl Plan {
         &self.opening.limits
     }
 
+    pub(super) fn caller(&self) -> Option<&Arc<dyn Caller>> {
+        self.opening.caller.as_ref()
+    }
+
     pub(super) fn backup(&self) -> Backup {
         self.backup
     }
@@ -96,6 +101,10 @@ impl Plan {
             env: opening.env.clone(),
             withheld: self.withheld.clone(),
             backup: self.keeps_backup(),
+            offered: match &opening.caller {
+                Some(caller) => caller.offered().to_vec(),
+                None => Vec::new(),
+            },
         }
     }
 

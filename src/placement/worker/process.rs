@@ -16,7 +16,8 @@ use super::messages::{Hello, Notice, Order, Report, Urgent};
 use super::sockets::{self, Channel, within};
 use super::supervisor::Tag;
 use super::temporary::Temporary;
-use crate::outcome::Display;
+use crate::capability::CapabilityError;
+use crate::outcome::{Display, Json};
 use crate::output::{Origin, Sink, Stream, Transcript};
 
 /// How long the supervisor may take to do what is asked.
@@ -119,6 +120,18 @@ impl Process {
             // One that cannot be told is killed when its grace is over.
             let _ = urgent.send_until(&Urgent::Stop { epoch }, &[], Instant::now());
         }
+    }
+
+    /// Gives the worker the answer to a call of its cell's.
+    pub(super) fn answer_call(&self, call: u64, answer: Result<Json, CapabilityError>) {
+        let Some(urgent) = &self.urgent else { return };
+        let (value, error) = match answer {
+            Ok(value) => (Some(value), None),
+            Err(error) => (None, Some(error)),
+        };
+        let blob = value.as_ref().map_or("", Json::as_str).as_bytes();
+        // A cell that gets no answer has its deadline.
+        let _ = urgent.send_until(&Urgent::Answer { call, error }, blob, within(ORDERING));
     }
 
     /// The session has the effects of `cell` now; whether there will be a copy of that.

@@ -7,6 +7,7 @@
 //! The thread owns the [`Process`] and all that is known of the session. It waits in one place, for the worker, the supervisor
 //! and the bell at once; the bell is rung after a job was sent and when a stop was asked for. It holds no lock of its own.
 
+mod answers;
 mod fate;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
+use self::answers::Answers;
 use self::fate::after;
 use super::death::{Death, describe};
 use super::messages::{Ended, Order, Report};
@@ -57,6 +59,7 @@ pub(super) struct Tender {
     transcript: Arc<Transcript>,
     jobs: Receiver<Job>,
     bell: Arc<Bell>,
+    answers: Arc<Answers>,
     process: Option<Process>,
     epoch: u64,
     /// The last cell whose effects the session has.
@@ -92,6 +95,7 @@ impl Tender {
             transcript,
             jobs,
             bell,
+            answers: Arc::default(),
             process: None,
             epoch: 0,
             last: 0,
@@ -239,18 +243,21 @@ impl Tender {
         };
         let code = source::without_fence(&ticket.code);
         let deadline = ticket.timeout.map(|timeout| now + timeout);
-        let (completion, state) =
-            match self.perform(&order, code.as_bytes(), deadline, Some(ticket)) {
-                Ending::Ended(ended, value) => {
-                    self.last = number;
-                    (self.complete(*ended, value), SessionState::Kept)
-                }
-                Ending::Answered(..) => {
-                    let text = "the worker was ended: it answered something else than was asked";
-                    self.replace(number, Death::of(FailureKind::WorkerExit, text))
-                }
-                Ending::Died(death) => self.replace(number, death),
-            };
+        let ending = self.perform(&order, code.as_bytes(), deadline, Some(ticket));
+        if let Some(caller) = self.plan.caller() {
+            caller.cancel_all();
+        }
+        let (completion, state) = match ending {
+            Ending::Ended(ended, value) => {
+                self.last = number;
+                (self.complete(*ended, value), SessionState::Kept)
+            }
+            Ending::Answered(..) => {
+                let text = "the worker was ended: it answered something else than was asked";
+                self.replace(number, Death::of(FailureKind::WorkerExit, text))
+            }
+            Ending::Died(death) => self.replace(number, death),
+        };
         self.next_count = Some(Instant::now() + COUNT_AFTER);
         self.stand(state);
         let state = std::mem::replace(&mut self.standing, SessionState::Kept);
@@ -292,6 +299,11 @@ impl Tender {
         // A worker that does not take the order does not end it either.
         let _ = process.order(order, blob);
         loop {
+            if ticket.is_some() && self.plan.caller().is_some() {
+                for (call, answer) in self.answers.take(self.epoch) {
+                    process.answer_call(call, answer);
+                }
+            }
             let now = Instant::now();
             let over = watch.look(now, process);
             if stopping.is_none()
@@ -320,6 +332,20 @@ impl Tender {
             let until = stop_by.map_or(watch.next_look(), |by| by.min(watch.next_look()));
             match process.wait(&listener, Some(until)) {
                 Incoming::Nothing => self.bell.hear(),
+                Incoming::Report(
+                    Report::Call {
+                        call,
+                        capability,
+                        action,
+                    },
+                    arguments,
+                ) if ticket.is_some()
+                    && let Some(caller) = self.plan.caller() =>
+                {
+                    let called = (call, capability, action);
+                    let (answers, bell) = (&self.answers, &self.bell);
+                    answers::call(caller, answers, bell, self.epoch, called, arguments);
+                }
                 incoming => return ending(incoming, self.epoch),
             }
         }

@@ -1,24 +1,26 @@
 //! [`Presser`]: the thread of a worker that stops its cell when the host says so.
 //!
+//! Answers to calls of host functions come the same way, and are handed to the [`Switchboard`].
+//!
 //! The host has the clock; its word comes on a socket of its own, which the thread reads while the engine's thread is in the
 //! cell, and presses the engine's interrupter until the cell has ended. Should nothing help, the host kills the process.
 //!
-//! [`State::still`] is held by the thread while it presses, and by the engine's thread while it forks: so at a fork the thread
-//! is in none of the interrupter's locks. Nothing else is waited for under it.
+//! [`State::still`] is held by the thread while it presses or hands an answer over, and by the engine's thread while it forks: so at a fork the thread
+//! is in none of the locks of either. Nothing else is waited for under it.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::super::messages::Urgent;
-use super::super::sockets::{self, Channel, within};
+use super::super::sockets::{self, Channel, ChannelError, within};
+use super::switchboard::Switchboard;
+use crate::capability::CapabilityError;
 use crate::engine::Interrupter;
-
-/// The longest urgent order.
-const FRAME_BYTES: usize = 4096;
+use crate::outcome::Json;
 
 /// How often a stop looks whether its cell has begun, should it have come before it.
 const AHEAD: Duration = Duration::from_millis(1);
@@ -34,6 +36,7 @@ struct State {
     ended: AtomicU64,
     socket: AtomicI32,
     still: Mutex<()>,
+    switchboard: OnceLock<Arc<Switchboard>>,
 }
 
 impl Presser {
@@ -45,6 +48,7 @@ impl Presser {
             ended: AtomicU64::new(0),
             socket: AtomicI32::new(-1),
             still: Mutex::new(()),
+            switchboard: OnceLock::new(),
         }));
         let urgent = presser.start_again()?;
         Ok((presser, urgent))
@@ -59,7 +63,7 @@ impl Presser {
         thread::Builder::new()
             .name("warmcell-presser".to_owned())
             .stack_size(STACK_BYTES)
-            .spawn(move || state.listen(Channel::new(here, FRAME_BYTES)))?;
+            .spawn(move || state.listen(Channel::new(here, super::ORDER_BYTES)))?;
         Ok(there)
     }
 
@@ -70,6 +74,11 @@ impl Presser {
         self.0.running.store(0, Ordering::SeqCst);
         self.0.ended.store(epoch, Ordering::SeqCst);
         result
+    }
+
+    /// Answers to calls go there.
+    pub(super) fn connect(&self, switchboard: Arc<Switchboard>) {
+        let _ = self.0.switchboard.set(switchboard);
     }
 
     /// Keeps the thread from pressing for as long as the guard lives.
@@ -89,14 +98,16 @@ impl State {
     fn listen(&self, mut channel: Channel) {
         // The end of the socket is no order to end: the host has the process killed.
         while let Ok(frame) = channel.wait_for::<Urgent>(None) {
-            let Urgent::Stop { epoch } = frame.header;
-            self.stop(epoch, &channel);
+            match frame.header {
+                Urgent::Stop { epoch } => self.stop(epoch, &mut channel),
+                Urgent::Answer { call, error } => self.answer(call, error, frame.blob),
+            }
         }
         // The program may have closed the socket, and its number be another descriptor's by now.
         std::mem::forget(channel);
     }
 
-    fn stop(&self, epoch: u64, channel: &Channel) {
+    fn stop(&self, epoch: u64, channel: &mut Channel) {
         let since = Instant::now();
         while self.ended.load(Ordering::SeqCst) < epoch {
             let again = if self.running.load(Ordering::SeqCst) == epoch {
@@ -107,8 +118,31 @@ impl State {
             } else {
                 AHEAD
             };
-            // A host that sends another order or goes away ends the pause, not the pressing.
-            let _ = sockets::wait([Some(channel.raw())], Some(within(again)));
+            match channel.wait_for::<Urgent>(Some(within(again))) {
+                Ok(frame) => {
+                    if let Urgent::Answer { call, error } = frame.header {
+                        self.answer(call, error, frame.blob);
+                    }
+                }
+                Err(ChannelError::TooLate) => {}
+                // A host that goes away ends no pressing.
+                Err(_) => thread::sleep(again),
+            }
+        }
+    }
+
+    fn answer(&self, call: u64, error: Option<CapabilityError>, value: Vec<u8>) {
+        let answer = match error {
+            Some(error) => Err(error),
+            None => String::from_utf8(value)
+                .ok()
+                .and_then(|text| Json::new(text).ok())
+                .ok_or_else(|| CapabilityError::tool("the host answered what is no JSON")),
+        };
+        if let Some(switchboard) = self.switchboard.get() {
+            let still = self.hold_still();
+            switchboard.answer(call, answer);
+            drop(still);
         }
     }
 

@@ -4,17 +4,14 @@
 //! processes stand in order there and nothing is lost with the process. What earlier cells' threads and tasks print goes to
 //! the host as a frame, which says that it does. Displays go as frames too.
 //!
-//! Frames come from several threads: [`DescriptorSink::frames`] is held while one is sent. The host always reads, so sending
-//! ends.
-
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::messages::{OfStream, Report};
-use super::super::sockets::{self, Channel};
 use super::descriptors;
+use super::outlet::Outlet;
 use crate::outcome::Display;
 use crate::output::{Origin, Sink, Stream};
 
@@ -25,23 +22,20 @@ const LATE_BYTES: usize = 1 << 16;
 pub(super) struct DescriptorSink {
     /// Copies of the pipes, for when the program has closed 1 or 2.
     private: [OwnedFd; 2],
-    /// The number of the channel's socket.
-    control: AtomicI32,
+    outlet: Arc<Outlet>,
     /// Somebody watches the output as it comes.
     is_watched: AtomicBool,
-    frames: Mutex<()>,
 }
 
 impl DescriptorSink {
-    pub(super) fn new(channel: &Channel) -> io::Result<Self> {
+    pub(super) fn new(outlet: Arc<Outlet>) -> io::Result<Self> {
         Ok(Self {
             private: [
                 descriptors::private_copy(libc::STDOUT_FILENO)?,
                 descriptors::private_copy(libc::STDERR_FILENO)?,
             ],
-            control: AtomicI32::new(channel.raw()),
+            outlet,
             is_watched: AtomicBool::new(false),
-            frames: Mutex::new(()),
         })
     }
 
@@ -50,26 +44,13 @@ impl DescriptorSink {
         self.is_watched.store(watched, Ordering::Relaxed);
     }
 
-    /// Frames go to another socket from here on.
-    pub(super) fn connect(&self, control: RawFd) {
-        self.control.store(control, Ordering::Relaxed);
-    }
-
     pub(super) fn descriptors(&self) -> [RawFd; 2] {
         [self.private[0].as_raw_fd(), self.private[1].as_raw_fd()]
     }
 
     fn report(&self, report: &Report, blob: &[u8]) {
-        let sending = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         // A host that cannot be reached has this process killed, or is gone.
-        let _ = sockets::send(
-            self.control.load(Ordering::Relaxed),
-            report,
-            blob,
-            &[],
-            None,
-        );
-        drop(sending);
+        let _ = self.outlet.send(report, blob);
     }
 }
 
