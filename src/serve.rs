@@ -18,6 +18,7 @@
 //! `gap` and stands in the outcome. An outcome is as large as its session's limits allow.
 
 mod desk;
+mod functions;
 mod lines;
 mod message;
 mod opening;
@@ -143,6 +144,11 @@ async fn dispatch(
             }
             Incoming::Fault(id, problem) => {
                 mailbox.send(Outgoing::Answer(id, Err(problem)), permit)
+            }
+            Incoming::Answer(id, answered) => {
+                if !desk.answered(&id, answered) {
+                    log(&format!("ignored {}", message::UNASKED));
+                }
             }
             Incoming::Blank => {}
             Incoming::Ignored(why) => log(&format!("ignored {why}")),

@@ -23,6 +23,9 @@ use crate::engine::{CallReply, CallRequest, Caller};
 /// How many calls of a session run at once.
 pub(crate) const PARALLEL: usize = 16;
 
+/// How many calls of a session may be without an answer.
+const OPEN: usize = 10_000;
+
 /// How many blocking functions run at once, of all sessions together.
 const BLOCKING: usize = 256;
 
@@ -163,10 +166,20 @@ impl Caller for Calls {
             reply: Mutex::new(Some(reply)),
         });
         let id = next_call();
-        self.running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id, running.clone());
+        let is_full = {
+            let mut open = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_full = open.len() >= OPEN;
+            if !is_full {
+                open.insert(id, running.clone());
+            }
+            is_full
+        };
+        if is_full {
+            return running.answer(Err(CapabilityError::tool(format!(
+                "{OPEN} calls are without an answer, and no more may be\nhint: await some of them first"
+            ))
+            .with_retryable(true)));
+        }
         // Nothing to wait for before it: one thread less on the way.
         if self.permission.is_none()
             && !action.is_exclusive

@@ -16,7 +16,8 @@ use warmcell::{
     Session, SessionBuilder, Stream,
 };
 
-use super::message::{Id, Missing, Outgoing, Output, Problem, Reply, Request};
+use super::functions::{Functions, SessionName};
+use super::message::{Answered, Id, Missing, Outgoing, Output, Problem, Reply, Request};
 use super::params::{Fields, one_of, required};
 use super::writer::Mailbox;
 use super::{log, opening};
@@ -30,7 +31,7 @@ const STREAMED_EVENTS: usize = 256;
 /// How many bytes of streamed output may be on their way to the client.
 const STREAMED_BYTES: usize = 1 << 20;
 
-const METHODS: [&str; 10] = [
+const METHODS: [&str; 11] = [
     "initialize",
     "open",
     "execute",
@@ -40,6 +41,7 @@ const METHODS: [&str; 10] = [
     "reset",
     "undo",
     "close",
+    "stubs",
     "$/cancelRequest",
 ];
 
@@ -51,6 +53,7 @@ pub(super) struct Desk {
     unanswered: RefCell<HashMap<Id, Option<Canceller>>>,
     mailbox: Mailbox,
     stream_room: Arc<Semaphore>,
+    functions: Arc<Functions>,
 }
 
 impl Desk {
@@ -59,6 +62,7 @@ impl Desk {
             sessions: RefCell::default(),
             opened: Counter::default(),
             unanswered: RefCell::default(),
+            functions: Functions::new(mailbox.clone()),
             mailbox,
             stream_room: Arc::new(Semaphore::new(STREAMED_BYTES)),
         }
@@ -91,6 +95,11 @@ impl Desk {
             .send(Outgoing::Answer(Some(id), answer), permit);
     }
 
+    /// The client has answered a request of ours. Says whether there was one.
+    pub(super) fn answered(&self, id: &str, answered: Answered) -> bool {
+        self.functions.answered(id, answered)
+    }
+
     /// Cancels what runs and closes every session, as tasks of `tasks`.
     pub(super) fn close_all(&self, tasks: &mut JoinSet<()>) {
         for (_, session) in self.sessions.borrow_mut().drain() {
@@ -109,6 +118,7 @@ impl Desk {
             "reset" => self.reset(params).await,
             "undo" => self.undo(params).await,
             "close" => self.close(params).await,
+            "stubs" => self.stubs(params),
             "$/cancelRequest" => self.cancel(params),
             unknown => {
                 let unknown: String = unknown.chars().take(60).collect();
@@ -140,14 +150,19 @@ impl Desk {
     }
 
     async fn open(&self, params: Fields) -> Result<Reply, Problem> {
-        let opening = opening::read(params)?;
+        let name = SessionName::default();
+        let mut opening = opening::read(params)?;
+        let functions = std::mem::take(&mut opening.functions);
+        for capability in self.functions.capabilities(functions, &name)? {
+            opening.builder = opening.builder.capability(capability);
+        }
         let session = opening.builder.clone().open().await;
         let session = session.map_err(|error| match opening.wrong_python() {
             Some(problem) => problem,
             None => refusal(error),
         })?;
         self.opened.set(self.opened.get() + 1);
-        let name = format!("session-{}", self.opened.get());
+        let name = name.get_or_init(|| format!("session-{}", self.opened.get()));
         self.sessions.borrow_mut().insert(name.clone(), session);
         reply(json!({ "session": name }))
     }
@@ -260,6 +275,12 @@ impl Desk {
         let session = self.sessions.borrow_mut().remove(&name);
         session.ok_or_else(|| not_open(&name))?.close().await;
         reply(json!({}))
+    }
+
+    fn stubs(&self, mut params: Fields) -> Result<Reply, Problem> {
+        let session = self.session(&mut params)?;
+        params.finish()?;
+        reply(json!({ "stubs": session.stubs() }))
     }
 
     fn cancel(&self, mut params: Fields) -> Result<Reply, Problem> {

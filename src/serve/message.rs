@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
-use warmcell::{Display, Outcome};
+use warmcell::{Display, Json, Outcome};
 
+use super::functions::Called;
 use super::params::{Fields, shown};
 
 /// What one line held.
@@ -17,12 +18,21 @@ use super::params::{Fields, shown};
 pub(crate) enum Incoming {
     /// A request, or a notification when it has no `id`.
     Request(Request),
+    /// The client's answer to a request of ours, by its id.
+    Answer(String, Answered),
     /// Something that must be answered with an error, under the id it came with where that could be read.
     Fault(Option<Id>, Problem),
     /// Nothing.
     Blank,
     /// A line that needs no answer, and why.
     Ignored(&'static str),
+}
+
+/// What the client answers to a `call`.
+#[derive(Debug)]
+pub(crate) enum Answered {
+    Value(Json),
+    Error { message: String, data: Option<Json> },
 }
 
 /// A method call.
@@ -195,7 +205,7 @@ fn open(envelope: &Envelope<'_>) -> Incoming {
     };
     let Some(method) = envelope.method else {
         if envelope.result.is_some() || envelope.error.is_some() {
-            return Incoming::Ignored("an answer to a request that was never sent");
+            return answer(id, envelope);
         }
         return Incoming::Fault(id, Problem::invalid_request("`method` is missing"));
     };
@@ -231,6 +241,46 @@ fn open(envelope: &Envelope<'_>) -> Incoming {
     })
 }
 
+/// A message with a result or an error. Only ids of our own can be those of an answer.
+fn answer(id: Option<Id>, envelope: &Envelope<'_>) -> Incoming {
+    let id: Option<String> = id.and_then(|id| serde_json::from_str(&id.0).ok());
+    let Some(id) = id else {
+        return Incoming::Ignored(UNASKED);
+    };
+    #[derive(Deserialize)]
+    struct Error {
+        #[serde(default)]
+        message: String,
+        #[serde(default)]
+        data: Option<Box<RawValue>>,
+    }
+    let json = |raw: &RawValue| Json::new(raw.get()).ok();
+    let answered = match (envelope.result, envelope.error) {
+        (Some(result), _) => json(result).map(Answered::Value),
+        (None, Some(error)) => {
+            let error: Option<Error> = serde_json::from_str(error.get()).ok();
+            Some(match error {
+                Some(error) => Answered::Error {
+                    message: error.message,
+                    data: error.data.as_deref().and_then(json),
+                },
+                None => Answered::Error {
+                    message: "the client answered with an error that is none".to_owned(),
+                    data: None,
+                },
+            })
+        }
+        (None, None) => None,
+    };
+    match answered {
+        Some(answered) => Incoming::Answer(id, answered),
+        None => Incoming::Ignored(UNASKED),
+    }
+}
+
+/// An answer that is to nothing.
+pub(super) const UNASKED: &str = "an answer to a request that was never sent";
+
 /// What goes to the client.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
@@ -238,6 +288,10 @@ pub(crate) enum Outgoing {
     Answer(Option<Id>, Result<Reply, Problem>),
     /// Something a running cell printed or showed.
     Output(Id, Output),
+    /// A request: a cell calls a function of the client's.
+    Call(String, Called),
+    /// Nobody waits for the answer to that request any more.
+    Cancel(String),
 }
 
 /// The result of a request that was served.
@@ -299,6 +353,22 @@ impl Outgoing {
                 method: "output",
                 params: OutputParams { id, output },
             }),
+            Self::Call(id, called) => write(&CallRequest {
+                jsonrpc: "2.0",
+                id,
+                method: "call",
+                params: CallParams {
+                    session: &called.session,
+                    namespace: &called.namespace,
+                    name: &called.name,
+                    arguments: &called.arguments,
+                },
+            }),
+            Self::Cancel(id) => write(&Notification {
+                jsonrpc: "2.0",
+                method: "$/cancelRequest",
+                params: CancelParams { id },
+            }),
         };
         match (written, self) {
             (Ok(line), _) => line,
@@ -313,7 +383,7 @@ impl Outgoing {
                 })
                 .unwrap_or_default()
             }
-            (Err(_), Self::Output(..)) => Vec::new(),
+            (Err(_), Self::Output(..) | Self::Call(..) | Self::Cancel(..)) => Vec::new(),
         }
     }
 }
@@ -339,10 +409,31 @@ struct Refusal<'a> {
 }
 
 #[derive(Serialize)]
-struct Notification<'a> {
+struct Notification<P> {
     jsonrpc: &'static str,
     method: &'static str,
-    params: OutputParams<'a>,
+    params: P,
+}
+
+#[derive(Serialize)]
+struct CallRequest<'a> {
+    jsonrpc: &'static str,
+    id: &'a str,
+    method: &'static str,
+    params: CallParams<'a>,
+}
+
+#[derive(Serialize)]
+struct CallParams<'a> {
+    session: &'a str,
+    namespace: &'a str,
+    name: &'a str,
+    arguments: &'a Json,
+}
+
+#[derive(Serialize)]
+struct CancelParams<'a> {
+    id: &'a str,
 }
 
 #[derive(Serialize)]

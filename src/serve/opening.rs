@@ -7,12 +7,15 @@ use warmcell::{
     SessionBuilder,
 };
 
+use super::functions::Described;
 use super::message::Problem;
 use super::params::{Fields, required};
 
 /// What a client wants to open.
 pub(super) struct Opening {
     pub(super) builder: SessionBuilder,
+    /// The client's functions that its cells can call.
+    pub(super) functions: Vec<Described>,
     names_python: bool,
 }
 
@@ -95,9 +98,11 @@ pub(super) fn read(mut params: Fields) -> Result<Opening, Problem> {
         builder = builder.network(allowed);
     }
     refuse_capabilities(&mut params)?;
+    let functions = params.list("functions")?.unwrap_or_default();
     params.finish()?;
     Ok(Opening {
         builder,
+        functions,
         names_python,
     })
 }
@@ -139,14 +144,13 @@ fn read_limits(mut given: Fields) -> Result<Limits, Problem> {
 /// What later versions will take is refused by name, so that no host believes its cells have what they lack. A list of
 /// nothing asks for nothing.
 fn refuse_capabilities(params: &mut Fields) -> Result<(), Problem> {
-    for field in ["capabilities", "functions"] {
-        if let Some(given) = params.raw(field)
-            && given.get() != "[]"
-        {
-            return Err(Problem::invalid_params(format!(
-                "`{field}` is given, and this version of warmcell hands no host functions to cells\nhint: leave `{field}` out"
-            )));
-        }
+    let field = "capabilities";
+    if let Some(given) = params.raw(field)
+        && given.get() != "[]"
+    {
+        return Err(Problem::invalid_params(format!(
+            "`{field}` is given, and this version of warmcell has no capabilities of its own\nhint: leave `{field}` out, and offer functions of yours by `functions`"
+        )));
     }
     Ok(())
 }

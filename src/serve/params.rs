@@ -53,6 +53,21 @@ impl Fields {
         self.typed(field, "a list of strings")
     }
 
+    /// A list of objects with members of their own.
+    pub(crate) fn list<T: DeserializeOwned>(
+        &mut self,
+        field: &'static str,
+    ) -> Result<Option<Vec<T>>, Problem> {
+        let Some(raw) = self.raw(field) else {
+            return Ok(None);
+        };
+        serde_json::from_str(raw.get()).map(Some).map_err(|error| {
+            Problem::invalid_params(format!(
+                "`{field}` is not the list that it must be: {error}"
+            ))
+        })
+    }
+
     /// An object whose values are all strings.
     pub(crate) fn text_map(
         &mut self,

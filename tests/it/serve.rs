@@ -1,6 +1,7 @@
 //! The stdio host protocol, seen from the other end of the pipes.
 
 #[cfg(all(feature = "javascript", feature = "quickjs"))]
+mod functions;
 mod javascript;
 mod pipes;
 mod refusals;

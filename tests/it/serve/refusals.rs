@@ -118,10 +118,6 @@ fn wrong_parameters_are_named_with_what_is_allowed() {
             "`capabilities` is given, and this version",
         ),
         (
-            json!({ "language": "python", "functions": [{ "name": "f" }] }),
-            "`functions` is given, and this version",
-        ),
-        (
             json!({ "language": "python", "limits": 5 }),
             "`limits` must be an object, not 5",
         ),
