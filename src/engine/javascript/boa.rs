@@ -4,11 +4,13 @@
 //! errors) is taken from the fresh realm, before any cell runs.
 
 mod builtins;
+mod dates;
 mod executor;
 mod json;
 mod known;
 mod limits;
 mod nursery;
+mod promises;
 mod realm;
 mod regexps;
 mod shelter;

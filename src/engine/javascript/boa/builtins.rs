@@ -13,7 +13,7 @@ use boa_engine::property::{PropertyDescriptor, PropertyKey};
 use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, NativeFunction};
 
 use super::known::Known;
-use super::{json, regexps, strings, text};
+use super::{dates, json, promises, regexps, strings, text};
 use crate::engine::EngineError;
 use crate::engine::javascript::memory;
 
@@ -53,6 +53,8 @@ pub(super) fn replace(context: &mut Context) -> Result<(), EngineError> {
     guard(context, &string, "padEnd", 1, pad)?;
     strings::replace(context)?;
     regexps::replace(context)?;
+    promises::replace(context)?;
+    dates::replace(context)?;
     json::replace(context)
 }
 

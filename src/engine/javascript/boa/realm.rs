@@ -415,7 +415,7 @@ impl Realm for Entered<'_> {
         let Some(function) = function.as_object() else {
             return Ok(JsValue::undefined());
         };
-        let work = Work::Call(function, arguments.to_vec());
+        let work = Work::Call(function, JsValue::undefined(), arguments.to_vec());
         let result = self.known.shelter.run(work, self.context);
         self.finished(result)
     }
