@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use self::fate::after;
+use super::child::PANICKED;
 use super::death::{Death, describe};
 use super::messages::{Ended, Order, Report};
 use super::plan::Plan;
@@ -320,6 +321,16 @@ impl Tender {
             let until = stop_by.map_or(watch.next_look(), |by| by.min(watch.next_look()));
             match process.wait(&listener, Some(until)) {
                 Incoming::Nothing => self.bell.hear(),
+                Incoming::Died(status) if has_panicked(status) => {
+                    return Ending::Died(Death {
+                        // An engine that does not survive its stop has been stopped.
+                        by_us: stopping.is_some(),
+                        ..Death::of(
+                            FailureKind::Internal,
+                            "the engine panicked, and its process was ended",
+                        )
+                    });
+                }
                 incoming => return ending(incoming, self.epoch),
             }
         }
@@ -418,6 +429,10 @@ fn last_words(process: &mut Process, listener: &Listener<'_>, epoch: u64) -> Opt
         }
         _ => None,
     }
+}
+
+fn has_panicked(status: i32) -> bool {
+    libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == PANICKED
 }
 
 fn ending(incoming: Incoming, epoch: u64) -> Ending {
