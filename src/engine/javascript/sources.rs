@@ -55,18 +55,19 @@ impl Sources {
             .collect()
     }
 
-    /// The frames of an error. boa knows no place for a name that nothing defines where a cell begins with it; where the
-    /// source has that name once, its place is known all the same.
+    /// The frames of an error. boa knows no place for a name: where nothing defines it, boa tells that of the call, of the
+    /// property or of the statement around it, or none. The source knows better.
     pub(super) fn frames_of<R: Realm>(&self, realm: &mut R, error: &R::Value) -> Vec<Frame> {
         let stack = realm.stack(error).unwrap_or_default();
         let mut frames = self.frames(&stack);
         if let Some(frame) = frames.first_mut()
-            && frame.position.is_none()
+            && let Some(positions) = self.cells.get(&frame.file)
             && let Some(message) = inherited_text(realm, error, "message")
             && let Some(name) = message.strip_suffix(" is not defined")
-            && let Some(positions) = self.cells.get(&frame.file)
+            && inherited_text(realm, error, "name").is_some_and(|class| class == "ReferenceError")
+            && let Some(place) = positions.place_of(name, frame.position)
         {
-            frame.position = positions.only_place_of(name);
+            frame.position = Some(place);
         }
         frames
     }
