@@ -6,66 +6,25 @@
 //! native function that keeps the error to itself would return with the stack too long, and the call whose argument its
 //! promise is would take what lies there for the function to be called. A frame that returns cuts the stack.
 
-use std::mem;
 use std::rc::Rc;
 
-use boa_engine::native_function::NativeFunctionObject;
-use boa_engine::object::{FunctionObjectBuilder, JsObject};
-use boa_engine::{Context, JsResult, JsValue, NativeFunction};
+use boa_engine::object::JsObject;
+use boa_engine::{Context, JsResult, JsValue};
 
-use super::builtins::object_at;
+use super::builtins::{object_at, within};
 use super::known::Known;
 use super::shelter::Work;
 use crate::engine::EngineError;
 
 /// Puts a frame below each of them in a fresh realm.
 pub(super) fn replace(context: &mut Context) -> Result<(), EngineError> {
-    shelter(context, "Promise", true, construct)?;
+    let promise = object_at(context, "Promise")?;
+    within(context, &promise, "Promise", true, construct)?;
     for name in ["all", "allSettled", "any", "race", "resolve", "try"] {
-        shelter(context, &format!("Promise.{name}"), false, call)?;
+        let function = object_at(context, &format!("Promise.{name}"))?;
+        within(context, &function, name, false, call)?;
     }
     Ok(())
-}
-
-/// A replacement: `this` (for a constructor the class to be made one of), the arguments, the original.
-type Sheltered = fn(&JsValue, &[JsValue], &JsObject, &mut Context) -> JsResult<JsValue>;
-
-/// Makes the function at `path` do `sheltered`. It stays the same object, which boa itself knows and compares with.
-fn shelter(
-    context: &mut Context,
-    path: &str,
-    is_constructor: bool,
-    sheltered: Sheltered,
-) -> Result<(), EngineError> {
-    let lacks = || EngineError(format!("boa lacks the native function `{path}`"));
-    let function = object_at(context, path)?;
-    let blank = NativeFunction::from_fn_ptr(|_, _, _| Ok(JsValue::undefined()));
-    let original: JsObject = FunctionObjectBuilder::new(context.realm(), blank)
-        .constructor(is_constructor)
-        .build()
-        .into();
-    let native = NativeFunction::from_copy_closure_with_captures(
-        move |this, arguments, original: &JsObject, context| {
-            sheltered(this, arguments, original, context)
-        },
-        original.clone(),
-    );
-    let name = path.rsplit('.').next().unwrap_or(path);
-    let replacement: JsObject = FunctionObjectBuilder::new(context.realm(), native)
-        .name(name)
-        .constructor(is_constructor)
-        .build()
-        .into();
-    exchange(&function, &original).ok_or_else(lacks)?;
-    exchange(&function, &replacement).ok_or_else(lacks)
-}
-
-/// Exchanges what two native functions do.
-fn exchange(one: &JsObject, other: &JsObject) -> Option<()> {
-    let mut one = one.downcast_mut::<NativeFunctionObject>()?;
-    let mut other = other.downcast_mut::<NativeFunctionObject>()?;
-    mem::swap(&mut *one, &mut *other);
-    Some(())
 }
 
 fn call(
