@@ -12,6 +12,7 @@ mod declarations;
 mod edits;
 mod modules;
 mod positions;
+mod statements;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,7 @@ use oxc_ast::ast::*;
 use oxc_diagnostics::OxcDiagnostic;
 use oxc_parser::{ParseOptions, Parser, ParserReturn};
 use oxc_semantic::{Scoping, SemanticBuilder};
-use oxc_span::{GetSpan, SourceType};
+use oxc_span::SourceType;
 
 pub(super) use self::declarations::DeclarationKind;
 use self::declarations::Declared;
@@ -127,8 +128,10 @@ pub(super) fn module_javascript(source: &str, flavour: Flavour) -> Result<String
         let parsed = parse(&allocator, source, 0, source_type(flavour), false)?;
         match flavour {
             Flavour::JavaScript => Ok(source.to_owned()),
-            Flavour::TypeScript => typescript::to_javascript(&allocator, source, parsed.program)
-                .map(|typescript| typescript.javascript),
+            Flavour::TypeScript => {
+                typescript::to_javascript(&allocator, source, parsed.program, false)
+                    .map(|typescript| typescript.javascript)
+            }
         }
     })
 }
@@ -194,7 +197,7 @@ fn rewrite_parsed(
             rewrite_program(source, text, lead, None, &parsed.program, is_constant)
         }
         Flavour::TypeScript => {
-            let typescript = typescript::to_javascript(&allocator, text, parsed.program)?;
+            let typescript = typescript::to_javascript(&allocator, text, parsed.program, true)?;
             let allocator = Allocator::default();
             let javascript = typescript.javascript.clone();
             let parsed = parse(
@@ -315,7 +318,12 @@ fn rewrite_program(
         is_constant,
         &mut edits,
     );
-    statements(text, program, form, &mut edits, &mut declared);
+    let is_typescript = typescript.is_some();
+    let may_be_type = |binding: &BindingIdentifier<'_>| {
+        let uses = |symbol| !scoping.get_resolved_reference_ids(symbol).is_empty();
+        is_typescript && !binding.symbol_id.get().is_some_and(uses)
+    };
+    statements::edit(text, program, form, &may_be_type, &mut edits, &mut declared);
     let Rendered {
         text: code,
         segments,
@@ -371,148 +379,4 @@ fn assigned(scoping: &Scoping) -> Vec<String> {
     let mut names: Vec<String> = writes.map(|(name, _)| name.to_string()).collect();
     names.sort_unstable();
     names
-}
-
-/// Edits the top-level statements in their order.
-fn statements(
-    text: &str,
-    program: &Program<'_>,
-    form: Form,
-    edits: &mut Edits,
-    declared: &mut Declared,
-) {
-    // Functions may be used before they stand there as soon as anything runs before them.
-    let mut something_ran = false;
-    for (index, statement) in program.body.iter().enumerate() {
-        let is_last = index + 1 == program.body.len();
-        let declaration = match statement {
-            Statement::ImportDeclaration(import) => {
-                modules::import(text, import, edits, declared);
-                continue;
-            }
-            Statement::ExportFromDeclaration(export) => {
-                modules::export_from(text, export.span, &export.source.value, edits);
-                continue;
-            }
-            Statement::ExportAllDeclaration(export) => {
-                modules::export_from(text, export.span, &export.source.value, edits);
-                continue;
-            }
-            Statement::ExportNamedDeclaration(export) => {
-                modules::export_names(text, export, edits);
-                continue;
-            }
-            Statement::ExportDefaultDeclaration(export) => {
-                export_default(
-                    export,
-                    is_last && form != Form::Script,
-                    something_ran,
-                    edits,
-                    declared,
-                );
-                something_ran = true;
-                continue;
-            }
-            Statement::ExportDeclaration(export) => {
-                modules::export_keyword(export, edits);
-                Some(&export.declaration)
-            }
-            other => other.as_declaration(),
-        };
-        match declaration {
-            Some(Declaration::VariableDeclaration(variables)) => {
-                declarations::variables(variables, edits, declared);
-                something_ran = true;
-            }
-            Some(Declaration::FunctionDeclaration(function)) => {
-                declarations::function(function, something_ran, edits, declared);
-                if is_last && form == Form::Script {
-                    // A cell that ends with a declaration has no value.
-                    edits.insert(function.span.end, "void 0;");
-                }
-            }
-            Some(Declaration::ClassDeclaration(class)) => {
-                declarations::class(class, edits, declared);
-                something_ran = true;
-            }
-            _ => {
-                declarations::nested_variables(statement, edits, declared);
-                if is_last && form != Form::Script {
-                    tail(statement, edits);
-                }
-                something_ran = true;
-            }
-        }
-    }
-}
-
-/// `export default` before a named declaration goes; before an expression it makes it the cell's value.
-fn export_default(
-    export: &ExportDefaultDeclaration<'_>,
-    is_tail: bool,
-    hoist: bool,
-    edits: &mut Edits,
-    declared: &mut Declared,
-) {
-    let start = export.declaration.span().start;
-    edits.replace(export.span.start, start, "");
-    match &export.declaration {
-        ExportDefaultDeclarationKind::FunctionDeclaration(function) if function.id.is_some() => {
-            declarations::function(function, hoist, edits, declared);
-        }
-        ExportDefaultDeclarationKind::ClassDeclaration(class) if class.id.is_some() => {
-            declarations::class(class, edits, declared);
-        }
-        _ => {
-            let end = export.declaration.span().end;
-            edits.insert(
-                start,
-                if is_tail {
-                    format!("return {TAIL}(")
-                } else {
-                    "(".to_owned()
-                },
-            );
-            edits.insert(end, ");");
-        }
-    }
-}
-
-/// Makes the last expression of a function's body what it returns, also at the end of a block, `if` or `try`.
-fn tail(statement: &Statement<'_>, edits: &mut Edits) {
-    match statement {
-        Statement::ExpressionStatement(statement) => {
-            let span = statement.expression.span();
-            edits.insert(span.start, format!("return {TAIL}("));
-            edits.insert(span.end, ")");
-        }
-        Statement::BlockStatement(block) => {
-            block
-                .body
-                .last()
-                .into_iter()
-                .for_each(|last| tail(last, edits));
-        }
-        Statement::IfStatement(branch) => {
-            tail(&branch.consequent, edits);
-            branch
-                .alternate
-                .iter()
-                .for_each(|alternate| tail(alternate, edits));
-        }
-        Statement::TryStatement(attempt) => {
-            attempt
-                .block
-                .body
-                .last()
-                .into_iter()
-                .for_each(|last| tail(last, edits));
-            let handler = attempt
-                .handler
-                .iter()
-                .filter_map(|handler| handler.body.body.last());
-            handler.for_each(|last| tail(last, edits));
-        }
-        _ => {}
-    }
 }
