@@ -9,6 +9,7 @@
 
 mod constants;
 mod declarations;
+mod early;
 mod edits;
 mod modules;
 mod positions;
@@ -318,6 +319,7 @@ fn rewrite_program(
         is_constant,
         &mut edits,
     );
+    early::guard(program, scoping, &mut edits);
     let is_typescript = typescript.is_some();
     let may_be_type = |binding: &BindingIdentifier<'_>| {
         let uses = |symbol| !scoping.get_resolved_reference_ids(symbol).is_empty();

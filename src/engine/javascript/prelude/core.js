@@ -235,8 +235,16 @@
     });
   }
 
-  // Where a cell assigns to a constant, the rewrite makes it assign to a property of this.
+  // Where a cell assigns to a constant, the rewrite makes it assign to a property of `constant`; where it reads a name before
+  // it declares it, a property of `early`.
+  const { ReferenceError: EarlyError } = globalThis;
   define(warmcell, {
+    early: new Proxy({ __proto__: null }, {
+      __proto__: null,
+      get: (_, name) => {
+        throw new EarlyError(`Cannot access '${name}' before initialization`);
+      },
+    }),
     constant: new Proxy({ __proto__: null }, {
       __proto__: null,
       get: () => undefined,
