@@ -320,12 +320,15 @@ fn rewrite_program(
         &mut edits,
     );
     early::guard(program, scoping, &mut edits);
-    let is_typescript = typescript.is_some();
-    let may_be_type = |binding: &BindingIdentifier<'_>| {
-        let uses = |symbol| !scoping.get_resolved_reference_ids(symbol).is_empty();
-        is_typescript && !binding.symbol_id.get().is_some_and(uses)
-    };
-    statements::edit(text, program, form, &may_be_type, &mut edits, &mut declared);
+    let was_typescript = typescript.is_some().then_some(scoping);
+    statements::edit(
+        text,
+        program,
+        form,
+        was_typescript,
+        &mut edits,
+        &mut declared,
+    );
     let Rendered {
         text: code,
         segments,

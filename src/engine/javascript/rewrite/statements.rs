@@ -1,29 +1,37 @@
 //! The statements of a cell's top level: what declares gives its names to the session, and the last expression is the value.
 
 use oxc_ast::ast::*;
+use oxc_semantic::Scoping;
 use oxc_span::GetSpan;
 
 use super::declarations::{self, Declared};
 use super::edits::Edits;
 use super::{Form, TAIL, modules};
 
-/// Edits the top-level statements in their order. `may_be_type` knows the imports that may be of a type: those that
-/// nothing in the cell uses.
+/// Edits the top-level statements in their order; of a program that was TypeScript with the scopes in which names are looked
+/// up.
 pub(super) fn edit(
     text: &str,
     program: &Program<'_>,
     form: Form,
-    may_be_type: &dyn Fn(&BindingIdentifier<'_>) -> bool,
+    was_typescript: Option<&Scoping>,
     edits: &mut Edits,
     declared: &mut Declared,
 ) {
+    // What nothing in the cell uses.
+    let may_be_type = |binding: &BindingIdentifier<'_>| {
+        was_typescript.is_some_and(|scoping| {
+            let uses = |symbol| !scoping.get_resolved_reference_ids(symbol).is_empty();
+            !binding.symbol_id.get().is_some_and(uses)
+        })
+    };
     // Functions may be used before they stand there as soon as anything runs before them.
     let mut something_ran = false;
     for (index, statement) in program.body.iter().enumerate() {
         let is_last = index + 1 == program.body.len();
         let declaration = match statement {
             Statement::ImportDeclaration(import) => {
-                modules::import(text, import, may_be_type, edits, declared);
+                modules::import(text, import, &may_be_type, edits, declared);
                 continue;
             }
             Statement::ExportFromDeclaration(export) => {
@@ -58,6 +66,9 @@ pub(super) fn edit(
         match declaration {
             Some(Declaration::VariableDeclaration(variables)) => {
                 declarations::variables(variables, edits, declared);
+                if was_typescript.is_some() {
+                    declarations::fresh_enum(variables, edits);
+                }
                 something_ran = true;
             }
             Some(Declaration::FunctionDeclaration(function)) => {
