@@ -213,6 +213,14 @@
     },
   });
 
+  // QuickJS asks what a program sets here for the stack of each error, those included whose stacks we read.
+  const asked = ['prepareStackTrace', 'stackTraceLimit'];
+  for (let i = 0; i < asked.length; i++) {
+    if (getOwnPropertyDescriptor(OwnError, asked[i]) !== undefined) {
+      define(OwnError, { [asked[i]]: OwnError[asked[i]] });
+    }
+  }
+
   // What one of the engines lacks and code takes for granted.
   if (typeof Array.fromAsync !== 'function') {
     define(Array, {
