@@ -432,11 +432,11 @@ impl Realm for Entered<'_> {
         self.known.executor.clear();
     }
 
-    fn take_rejections(&mut self, except: Option<&JsValue>) -> Vec<JsValue> {
+    fn take_rejections(&mut self, except: Option<&JsValue>) -> Vec<(u64, JsValue)> {
         let rejections = std::mem::take(&mut *self.known.rejections.borrow_mut());
         let except = except.and_then(|promise| promise.as_object());
         let mut reasons = Vec::new();
-        for promise in rejections {
+        for (cell, promise) in rejections {
             let object = promise.upcast();
             if except
                 .as_ref()
@@ -445,7 +445,7 @@ impl Realm for Entered<'_> {
                 continue;
             }
             if let Some(PromiseState::Rejected(reason)) = self.promise(&object.into()) {
-                reasons.push(reason);
+                reasons.push((cell, reason));
             }
         }
         reasons

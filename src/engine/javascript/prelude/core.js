@@ -88,8 +88,9 @@
     defineProperty(console, name, { value: host[name], writable: true, enumerable: true, configurable: true });
   }
 
-  // What the timers run, by their numbers; when they run it, the host knows.
-  const callbacks = new Map();
+  // What the timers run, by their numbers; when they run it, the host knows. No map: boa moves all that follows an entry when
+  // it deletes it.
+  const callbacks = { __proto__: null };
 
   const start = (callback, delay, parameters, repeats) => {
     if (typeof callback !== 'function') {
@@ -97,14 +98,14 @@
     }
     const milliseconds = typeof delay === 'number' ? delay : typeof delay === 'object' || delay === undefined ? 1 : +delay;
     const number = host.startTimer(milliseconds, repeats);
-    intrinsics.mapSet(callbacks, number, { __proto__: null, callback, parameters });
+    callbacks[number] = { __proto__: null, callback, parameters };
     return number;
   };
 
   const clear = (number) => {
     if (typeof number === 'number') {
       host.cancelTimer(number);
-      intrinsics.mapDelete(callbacks, number);
+      delete callbacks[number];
     }
   };
 
@@ -272,14 +273,14 @@
   return {
     // Runs what a timer was started for.
     fire: (number, repeats) => {
-      const timer = intrinsics.mapGet(callbacks, number);
+      const timer = callbacks[number];
       if (timer === undefined) return;
-      if (!repeats) intrinsics.mapDelete(callbacks, number);
+      if (!repeats) delete callbacks[number];
       apply(timer.callback, undefined, timer.parameters);
     },
     // Forgets what a cancelled timer would have run.
     forget: (number) => {
-      intrinsics.mapDelete(callbacks, number);
+      delete callbacks[number];
     },
   };
 })
