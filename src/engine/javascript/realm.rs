@@ -16,6 +16,8 @@ pub(super) trait Realm {
     fn kind(&mut self, value: &Self::Value) -> Kind;
     /// The own keys of an object that is no proxy, in the language's order.
     fn keys(&mut self, object: &Self::Value) -> Vec<Self::Key>;
+    /// Whether an array has keys of its own besides `length` and those of so many elements: cheaper than asking for them.
+    fn has_more_keys(&mut self, array: &Self::Value, elements: u32) -> bool;
     /// What a key is called.
     fn key_name(&mut self, key: &Self::Key) -> KeyName;
     /// The key of a name.

@@ -238,7 +238,18 @@ fn parse<'a>(
         .with_options(options)
         .parse();
     if let Some(diagnostic) = parsed.diagnostics.errors().next() {
-        return Err(fault_of(text, lead, diagnostic));
+        let fault = fault_of(text, lead, diagnostic);
+        return Err(if is_jsx(text, source_type, options) {
+            SyntaxFault {
+                message: "JSX is not supported".to_owned(),
+                hint: Some(
+                    "build markup as text, or call the functions that JSX stands for".to_owned(),
+                ),
+                ..fault
+            }
+        } else {
+            fault
+        });
     }
     let survey = Survey::of(&parsed.program);
     if let Some(refusal) = survey.refused {
@@ -252,6 +263,16 @@ fn parse<'a>(
         return Err(fault.with_hint(refusal.what.hint()));
     }
     Ok(parsed)
+}
+
+/// Whether a source that does not parse would with JSX.
+fn is_jsx(text: &str, source_type: SourceType, options: ParseOptions) -> bool {
+    (text.contains("/>") || text.contains("</"))
+        && Parser::new(&Allocator::default(), text, source_type.with_jsx(true))
+            .with_options(options)
+            .parse()
+            .diagnostics
+            .is_empty()
 }
 
 fn source_type(flavour: Flavour) -> SourceType {

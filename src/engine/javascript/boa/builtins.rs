@@ -12,6 +12,7 @@ use boa_engine::error::RuntimeLimitError;
 use boa_engine::native_function::NativeFunctionObject;
 use boa_engine::object::{FunctionObjectBuilder, JsObject};
 use boa_engine::property::{PropertyDescriptor, PropertyKey};
+use boa_engine::string::{JsStr, JsStrVariant};
 use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, NativeFunction};
 
 use super::known::Known;
@@ -240,8 +241,19 @@ fn repeat(
         .first()
         .and_then(JsValue::as_number)
         .unwrap_or(0.0);
-    check_string(times * this.as_string().map_or(0.0, |text| text.len() as f64))?;
-    original.call(this, arguments, context)
+    let Some(text) = this.as_string() else {
+        return original.call(this, arguments, context);
+    };
+    check_string(times * text.len() as f64)?;
+    if text.is_empty() || !(1.0..=MAX_STRING).contains(&times) {
+        return original.call(this, arguments, context);
+    }
+    // boa collects as many references to the text first, which take sixteen bytes each.
+    let repeated = match text.as_str().variant() {
+        JsStrVariant::Latin1(bytes) => JsString::from(JsStr::latin1(&bytes.repeat(times as usize))),
+        JsStrVariant::Utf16(units) => JsString::from(JsStr::utf16(&units.repeat(times as usize))),
+    };
+    Ok(repeated.into())
 }
 
 fn pad(

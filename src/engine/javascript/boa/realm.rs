@@ -160,6 +160,10 @@ impl Realm for Entered<'_> {
             .unwrap_or_default()
     }
 
+    fn has_more_keys(&mut self, array: &JsValue, elements: u32) -> bool {
+        self.keys(array).len() > elements as usize + 1
+    }
+
     fn key_name(&mut self, key: &PropertyKey) -> KeyName {
         match key {
             PropertyKey::String(text) => KeyName::String(text_of(text)),

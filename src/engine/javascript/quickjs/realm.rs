@@ -314,6 +314,10 @@ impl<'js> Realm for Entered<'js> {
         raw::own_keys(&self.context, object)
     }
 
+    fn has_more_keys(&mut self, array: &Value<'js>, elements: u32) -> bool {
+        raw::count_enumerable(&self.context, array) > elements
+    }
+
     fn key_name(&mut self, key: &Key<'js>) -> KeyName {
         let value = raw::key_value(key);
         match self.kind(&value) {

@@ -205,6 +205,13 @@ fn what_cannot_run_says_so_with_its_place() {
             1,
             1,
         ),
+        (
+            "const a = 1;\nconst b = <div>hi</div>;",
+            "JSX is not supported",
+            2,
+            11,
+        ),
+        ("f(<br/>)", "JSX is not supported", 1, 3),
     ] {
         let fault = fault(source);
         assert_eq!(

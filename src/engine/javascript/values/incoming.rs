@@ -8,9 +8,22 @@ pub(in crate::engine::javascript) fn from_json<R: Realm>(
     realm: &mut R,
     text: &str,
 ) -> Result<R::Value, String> {
-    let parsed: Ordered = serde_json::from_str(text)
-        .map_err(|error| format!("the value cannot be taken over: {error}"))?;
+    let parsed: Ordered = serde_json::from_str(text).map_err(|error| explain(&error))?;
     Ok(build(realm, parsed))
+}
+
+fn explain(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    // serde_json tells its errors apart by their text alone.
+    if message.starts_with("recursion limit exceeded") {
+        return format!(
+            "the value is nested deeper than 128 levels at line {} column {}\nhint: hand it over flatter, or as a string for \
+             `JSON.parse`",
+            error.line(),
+            error.column()
+        );
+    }
+    format!("the value cannot be taken over: {message}")
 }
 
 /// JSON with its keys in their order.
