@@ -3,7 +3,7 @@
 
 mod console;
 mod encoding;
-mod urls;
+pub(super) mod urls;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
