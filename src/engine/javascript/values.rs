@@ -330,19 +330,28 @@ impl<R: Realm> Walk<R> {
     }
 }
 
-/// The first enumerable property with a name that an array of so many elements has besides them.
+/// What the match of a regular expression has besides its elements. Every program takes it for the array alone.
+const OF_A_MATCH: [&str; 4] = ["index", "input", "groups", "indices"];
+
+/// The first enumerable property with a name that an array of so many elements has besides them, unless it is a match.
 fn name_on<R: Realm>(realm: &mut R, array: &R::Value, length: u32) -> Option<String> {
     if !realm.has_more_keys(array, length) {
         return None;
     }
     let keys = realm.keys(array);
-    keys.into_iter().skip(length as usize).find_map(|key| {
+    let names = keys.into_iter().skip(length as usize).filter_map(|key| {
         let KeyName::String(name) = realm.key_name(&key) else {
             return None;
         };
         let property = realm.property(array, &key)?;
         property.enumerable.then(|| name.into_lossy())
-    })
+    });
+    let names: Vec<String> = names.collect();
+    let is_match = ["index", "input"]
+        .iter()
+        .all(|name| names.iter().any(|known| known == name))
+        && names.iter().all(|name| OF_A_MATCH.contains(&name.as_str()));
+    names.into_iter().next().filter(|_| !is_match)
 }
 
 const ACCESSOR_HINT: &str = "copy it with `{ ...value }`, which runs the getters";
