@@ -269,7 +269,8 @@ fn an_async_generator_is_stopped_whatever_the_engine_makes_of_it() {
         for _ in 0..6 {
             let endless = "for await (const x of (async function* () { while (true) yield 1 })());";
             let outcome = session.cell_within(ms(60), endless);
-            outcome.failed(FailureKind::Timeout);
+            let kind = outcome.error.as_ref().map(|error| error.kind);
+            assert_eq!(kind, Some(FailureKind::Timeout), "{outcome:#?}");
             assert_eq!(outcome.stderr, "", "{outcome:#?}");
             match outcome.state {
                 SessionState::Kept => assert_eq!(outcome.notice, None),

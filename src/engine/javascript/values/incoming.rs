@@ -3,7 +3,7 @@
 use crate::engine::javascript::realm::Realm;
 
 /// A host's JSON as a value of the realm, without recursion that the text could drive too deep: `serde_json` refuses more
-/// than 128 levels.
+/// than 127 levels.
 pub(in crate::engine::javascript) fn from_json<R: Realm>(
     realm: &mut R,
     text: &str,
@@ -17,7 +17,7 @@ fn explain(error: &serde_json::Error) -> String {
     // serde_json tells its errors apart by their text alone.
     if message.starts_with("recursion limit exceeded") {
         return format!(
-            "the value is nested deeper than 128 levels at line {} column {}\nhint: hand it over flatter, or as a string for \
+            "the value is nested deeper than 127 levels at line {} column {}\nhint: hand it over flatter, or as a string for \
              `JSON.parse`",
             error.line(),
             error.column()
