@@ -75,6 +75,19 @@ console.log(new Date(0), [new Date(86400000)], { at: new Date(1e12) }, new Date(
 //: regular expressions
 console.log(/a+b/gi, [/x/], { re: /[/]\//u });
 
+//: URLs, their parameters and bytes
+console.log(new URL('https://u:p@a.b:81/c?d=1&e=%20x#f'), { u: new URL('http://x.y/') });
+console.log(new URLSearchParams('a=1&b=2'), new URLSearchParams(), [new URLSearchParams({ q: 'z' })]);
+const changed = new URL('http://x.y/'); changed.searchParams.append('k', 'v'); changed.port = '82';
+console.log(changed, changed.searchParams);
+console.log(Buffer.from('ab'), [Buffer.alloc(2)], Buffer.alloc(0), Buffer.alloc(60, 1));
+
+//: functions and numbers in a format
+console.log('%s|%s|%s', () => 1, function f(a) { return a }, Math.max);
+console.log('%d %d %d %d %d %d', '0x10', '', '1e3', 'abc', '-0b1', '12px');
+console.log('%d %d %d', 'Infinity', 'inf', '  7 ');
+console.log('%i %i %f', '0x10', '12.9px', '1.5');
+
 //: functions and classes
 console.log(function named() {}, () => {}, async () => {}, function* gen() {}, async function* ag() {});
 class Animal {}

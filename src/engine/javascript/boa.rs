@@ -4,11 +4,13 @@
 //! errors) is taken from the fresh realm, before any cell runs.
 
 mod builtins;
+mod dates;
 mod executor;
 mod json;
 mod known;
 mod limits;
 mod nursery;
+mod promises;
 mod realm;
 mod regexps;
 mod shelter;
@@ -17,7 +19,6 @@ mod strings;
 mod tests;
 mod text;
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ use boa_engine::realm::Realm as BoaRealm;
 use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, NativeFunction};
 
 use self::executor::{Executor, Loader};
-use self::known::Known;
+use self::known::{Known, Rejections};
 use self::realm::Entered;
 use super::REHEARSAL;
 use super::cells::{Cells, Entry};
@@ -106,10 +107,11 @@ impl Session {
         }
         let host = Host::new(&opening, stopper.clone());
         let executor = Rc::new(Executor::default());
-        let rejections = Rc::new(RefCell::new(Vec::new()));
+        let rejections = Rejections::default();
         let mut context = ContextBuilder::new()
             .job_executor(executor.clone())
             .host_hooks(Rc::new(Hooks {
+                host: host.clone(),
                 rejections: rejections.clone(),
                 largest_buffer: opening.limits.memory_mb << 20,
             }))
@@ -294,8 +296,8 @@ fn native(context: &mut Context, name: &str, function: Function) -> JsValue {
 
 /// What boa asks its host.
 struct Hooks {
-    /// Promises that were rejected while nothing handled them.
-    rejections: Rc<RefCell<Vec<JsObject<Promise>>>>,
+    host: Rc<Host>,
+    rejections: Rejections,
     largest_buffer: u64,
 }
 
@@ -321,8 +323,10 @@ impl HostHooks for Hooks {
     ) {
         let mut rejections = self.rejections.borrow_mut();
         match operation {
-            OperationType::Reject => rejections.push(promise.clone()),
-            OperationType::Handle => rejections.retain(|known| !JsObject::equals(known, promise)),
+            OperationType::Reject => rejections.push((self.host.acting(), promise.clone())),
+            OperationType::Handle => {
+                rejections.retain(|(_, known)| !JsObject::equals(known, promise))
+            }
         }
     }
 

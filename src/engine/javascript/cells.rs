@@ -273,11 +273,14 @@ impl Cells {
         realm: &mut R,
         except: Option<&R::Value>,
     ) -> Result<(), Abrupt<R::Value>> {
-        for reason in realm.take_rejections(except) {
+        let cell = self.host.acting();
+        for (rejected_by, reason) in realm.take_rejections(except) {
             if realm.is_out_of_memory(Some(&reason)) {
                 return Err(Abrupt::Memory);
             }
+            self.host.act_for(rejected_by);
             self.host.report(realm, "Uncaught (in promise)", &reason);
+            self.host.act_for(cell);
         }
         Ok(())
     }

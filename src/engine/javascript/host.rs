@@ -4,7 +4,7 @@
 mod calls;
 mod console;
 mod encoding;
-mod urls;
+pub(super) mod urls;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

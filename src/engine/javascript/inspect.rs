@@ -4,9 +4,11 @@
 //! Bounded in every direction: depth, items, length of strings, and the length of the whole text. Recursion is bounded by
 //! [`DEEPEST`], so that no value can overflow the stack.
 
+mod dates;
 mod layout;
 mod objects;
 mod strings;
+mod web;
 
 use super::realm::{Class, KeyName, Kind, Realm, Text};
 use super::sources::Sources;

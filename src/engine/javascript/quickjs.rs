@@ -96,10 +96,10 @@ impl Session {
         runtime.set_memory_limit(shared.memory_limit);
         let pressed = stopper.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || pressed.is_pressed())));
-        let rejections = shared.rejections.clone();
+        let tracked = shared.clone();
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
             move |context, promise, reason, is_handled| {
-                realm::track_rejection(&rejections, &context, promise, reason, is_handled);
+                realm::track_rejection(&tracked, &context, promise, reason, is_handled);
             },
         )));
         let modules = Modules::new(opening.cwd.clone());

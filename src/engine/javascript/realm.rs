@@ -16,6 +16,8 @@ pub(super) trait Realm {
     fn kind(&mut self, value: &Self::Value) -> Kind;
     /// The own keys of an object that is no proxy, in the language's order.
     fn keys(&mut self, object: &Self::Value) -> Vec<Self::Key>;
+    /// Whether an array has keys of its own besides `length` and those of so many elements: cheaper than asking for them.
+    fn has_more_keys(&mut self, array: &Self::Value, elements: u32) -> bool;
     /// What a key is called.
     fn key_name(&mut self, key: &Self::Key) -> KeyName;
     /// The key of a name.
@@ -85,8 +87,8 @@ pub(super) trait Realm {
     /// Drops every microtask that waits, without running it.
     fn drop_jobs(&mut self);
     /// The reasons of promises that were rejected since the last call and that nothing handles.
-    /// `except` is the promise of the cell itself.
-    fn take_rejections(&mut self, except: Option<&Self::Value>) -> Vec<Self::Value>;
+    /// `except` is the promise of the cell itself. With each comes the cell in whose name the code ran that rejected it.
+    fn take_rejections(&mut self, except: Option<&Self::Value>) -> Vec<(u64, Self::Value)>;
     /// Whether the global object has a property of this name.
     fn has_global(&mut self, name: &str) -> bool;
     /// Makes the engine fit to run again after a cell, however that ended.

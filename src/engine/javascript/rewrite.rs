@@ -9,9 +9,11 @@
 
 mod constants;
 mod declarations;
+mod early;
 mod edits;
 mod modules;
 mod positions;
+mod statements;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -24,7 +26,7 @@ use oxc_ast::ast::*;
 use oxc_diagnostics::OxcDiagnostic;
 use oxc_parser::{ParseOptions, Parser, ParserReturn};
 use oxc_semantic::{Scoping, SemanticBuilder};
-use oxc_span::{GetSpan, SourceType};
+use oxc_span::SourceType;
 
 pub(super) use self::declarations::DeclarationKind;
 use self::declarations::Declared;
@@ -127,8 +129,10 @@ pub(super) fn module_javascript(source: &str, flavour: Flavour) -> Result<String
         let parsed = parse(&allocator, source, 0, source_type(flavour), false)?;
         match flavour {
             Flavour::JavaScript => Ok(source.to_owned()),
-            Flavour::TypeScript => typescript::to_javascript(&allocator, source, parsed.program)
-                .map(|typescript| typescript.javascript),
+            Flavour::TypeScript => {
+                typescript::to_javascript(&allocator, source, parsed.program, false)
+                    .map(|typescript| typescript.javascript)
+            }
         }
     })
 }
@@ -194,7 +198,7 @@ fn rewrite_parsed(
             rewrite_program(source, text, lead, None, &parsed.program, is_constant)
         }
         Flavour::TypeScript => {
-            let typescript = typescript::to_javascript(&allocator, text, parsed.program)?;
+            let typescript = typescript::to_javascript(&allocator, text, parsed.program, true)?;
             let allocator = Allocator::default();
             let javascript = typescript.javascript.clone();
             let parsed = parse(
@@ -234,7 +238,18 @@ fn parse<'a>(
         .with_options(options)
         .parse();
     if let Some(diagnostic) = parsed.diagnostics.errors().next() {
-        return Err(fault_of(text, lead, diagnostic));
+        let fault = fault_of(text, lead, diagnostic);
+        return Err(if is_jsx(text, source_type, options) {
+            SyntaxFault {
+                message: "JSX is not supported".to_owned(),
+                hint: Some(
+                    "build markup as text, or call the functions that JSX stands for".to_owned(),
+                ),
+                ..fault
+            }
+        } else {
+            fault
+        });
     }
     let survey = Survey::of(&parsed.program);
     if let Some(refusal) = survey.refused {
@@ -248,6 +263,16 @@ fn parse<'a>(
         return Err(fault.with_hint(refusal.what.hint()));
     }
     Ok(parsed)
+}
+
+/// Whether a source that does not parse would with JSX.
+fn is_jsx(text: &str, source_type: SourceType, options: ParseOptions) -> bool {
+    (text.contains("/>") || text.contains("</"))
+        && Parser::new(&Allocator::default(), text, source_type.with_jsx(true))
+            .with_options(options)
+            .parse()
+            .diagnostics
+            .is_empty()
 }
 
 fn source_type(flavour: Flavour) -> SourceType {
@@ -315,7 +340,16 @@ fn rewrite_program(
         is_constant,
         &mut edits,
     );
-    statements(text, program, form, &mut edits, &mut declared);
+    early::guard(program, scoping, &mut edits);
+    let was_typescript = typescript.is_some().then_some(scoping);
+    statements::edit(
+        text,
+        program,
+        form,
+        was_typescript,
+        &mut edits,
+        &mut declared,
+    );
     let Rendered {
         text: code,
         segments,
@@ -371,148 +405,4 @@ fn assigned(scoping: &Scoping) -> Vec<String> {
     let mut names: Vec<String> = writes.map(|(name, _)| name.to_string()).collect();
     names.sort_unstable();
     names
-}
-
-/// Edits the top-level statements in their order.
-fn statements(
-    text: &str,
-    program: &Program<'_>,
-    form: Form,
-    edits: &mut Edits,
-    declared: &mut Declared,
-) {
-    // Functions may be used before they stand there as soon as anything runs before them.
-    let mut something_ran = false;
-    for (index, statement) in program.body.iter().enumerate() {
-        let is_last = index + 1 == program.body.len();
-        let declaration = match statement {
-            Statement::ImportDeclaration(import) => {
-                modules::import(text, import, edits, declared);
-                continue;
-            }
-            Statement::ExportFromDeclaration(export) => {
-                modules::export_from(text, export.span, &export.source.value, edits);
-                continue;
-            }
-            Statement::ExportAllDeclaration(export) => {
-                modules::export_from(text, export.span, &export.source.value, edits);
-                continue;
-            }
-            Statement::ExportNamedDeclaration(export) => {
-                modules::export_names(text, export, edits);
-                continue;
-            }
-            Statement::ExportDefaultDeclaration(export) => {
-                export_default(
-                    export,
-                    is_last && form != Form::Script,
-                    something_ran,
-                    edits,
-                    declared,
-                );
-                something_ran = true;
-                continue;
-            }
-            Statement::ExportDeclaration(export) => {
-                modules::export_keyword(export, edits);
-                Some(&export.declaration)
-            }
-            other => other.as_declaration(),
-        };
-        match declaration {
-            Some(Declaration::VariableDeclaration(variables)) => {
-                declarations::variables(variables, edits, declared);
-                something_ran = true;
-            }
-            Some(Declaration::FunctionDeclaration(function)) => {
-                declarations::function(function, something_ran, edits, declared);
-                if is_last && form == Form::Script {
-                    // A cell that ends with a declaration has no value.
-                    edits.insert(function.span.end, "void 0;");
-                }
-            }
-            Some(Declaration::ClassDeclaration(class)) => {
-                declarations::class(class, edits, declared);
-                something_ran = true;
-            }
-            _ => {
-                declarations::nested_variables(statement, edits, declared);
-                if is_last && form != Form::Script {
-                    tail(statement, edits);
-                }
-                something_ran = true;
-            }
-        }
-    }
-}
-
-/// `export default` before a named declaration goes; before an expression it makes it the cell's value.
-fn export_default(
-    export: &ExportDefaultDeclaration<'_>,
-    is_tail: bool,
-    hoist: bool,
-    edits: &mut Edits,
-    declared: &mut Declared,
-) {
-    let start = export.declaration.span().start;
-    edits.replace(export.span.start, start, "");
-    match &export.declaration {
-        ExportDefaultDeclarationKind::FunctionDeclaration(function) if function.id.is_some() => {
-            declarations::function(function, hoist, edits, declared);
-        }
-        ExportDefaultDeclarationKind::ClassDeclaration(class) if class.id.is_some() => {
-            declarations::class(class, edits, declared);
-        }
-        _ => {
-            let end = export.declaration.span().end;
-            edits.insert(
-                start,
-                if is_tail {
-                    format!("return {TAIL}(")
-                } else {
-                    "(".to_owned()
-                },
-            );
-            edits.insert(end, ");");
-        }
-    }
-}
-
-/// Makes the last expression of a function's body what it returns, also at the end of a block, `if` or `try`.
-fn tail(statement: &Statement<'_>, edits: &mut Edits) {
-    match statement {
-        Statement::ExpressionStatement(statement) => {
-            let span = statement.expression.span();
-            edits.insert(span.start, format!("return {TAIL}("));
-            edits.insert(span.end, ")");
-        }
-        Statement::BlockStatement(block) => {
-            block
-                .body
-                .last()
-                .into_iter()
-                .for_each(|last| tail(last, edits));
-        }
-        Statement::IfStatement(branch) => {
-            tail(&branch.consequent, edits);
-            branch
-                .alternate
-                .iter()
-                .for_each(|alternate| tail(alternate, edits));
-        }
-        Statement::TryStatement(attempt) => {
-            attempt
-                .block
-                .body
-                .last()
-                .into_iter()
-                .for_each(|last| tail(last, edits));
-            let handler = attempt
-                .handler
-                .iter()
-                .filter_map(|handler| handler.body.body.last());
-            handler.for_each(|last| tail(last, edits));
-        }
-        _ => {}
-    }
 }

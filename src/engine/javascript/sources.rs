@@ -55,18 +55,19 @@ impl Sources {
             .collect()
     }
 
-    /// The frames of an error. boa knows no place for a name that nothing defines where a cell begins with it; where the
-    /// source has that name once, its place is known all the same.
+    /// The frames of an error. boa knows no place for a name: where nothing defines it, boa tells that of the call, of the
+    /// property or of the statement around it, or none. The source knows better.
     pub(super) fn frames_of<R: Realm>(&self, realm: &mut R, error: &R::Value) -> Vec<Frame> {
         let stack = realm.stack(error).unwrap_or_default();
         let mut frames = self.frames(&stack);
         if let Some(frame) = frames.first_mut()
-            && frame.position.is_none()
+            && let Some(positions) = self.cells.get(&frame.file)
             && let Some(message) = inherited_text(realm, error, "message")
             && let Some(name) = message.strip_suffix(" is not defined")
-            && let Some(positions) = self.cells.get(&frame.file)
+            && inherited_text(realm, error, "name").is_some_and(|class| class == "ReferenceError")
+            && let Some(place) = positions.place_of(name, frame.position)
         {
-            frame.position = positions.only_place_of(name);
+            frame.position = Some(place);
         }
         frames
     }
@@ -81,7 +82,7 @@ impl Sources {
             Some((function, place)) => (function.trim(), place),
             None => ("", line),
         };
-        let (file, position) = split_place(place);
+        let (file, position) = split_place(place)?;
         if !file.starts_with("<cell ") && !file.starts_with("./") {
             return None;
         }
@@ -138,31 +139,33 @@ impl std::fmt::Display for Frame {
     }
 }
 
-/// File and position of `<cell 3>:1:2`; boa writes `?` for what it does not know.
-fn split_place(place: &str) -> (&str, Option<Position>) {
+/// File and position of `<cell 3>:1:2`; boa writes `?` for what it does not know. QuickJS has frames on a line 0, of functions
+/// that nobody wrote.
+fn split_place(place: &str) -> Option<(&str, Option<Position>)> {
     let mut parts = place.rsplitn(3, ':');
     if let (Some(column), Some(line), Some(file)) = (parts.next(), parts.next(), parts.next()) {
         match (line.parse(), column.parse()) {
             (Ok(line), Ok(column)) if line > 0 => {
-                return (
+                return Some((
                     file,
                     Some(Position {
                         line,
                         column: u32::max(column, 1),
                     }),
-                );
+                ));
             }
-            _ if (line, column) == ("?", "?") => return (file, None),
+            (Ok(_), Ok(_)) => return None,
+            _ if (line, column) == ("?", "?") => return Some((file, None)),
             _ => {}
         }
     }
-    match place.rsplit_once(':') {
+    Some(match place.rsplit_once(':') {
         Some((file, line)) => match line.parse() {
             Ok(line) => (file, Some(Position { line, column: 1 })),
             Err(_) => (place, None),
         },
         None => (place, None),
-    }
+    })
 }
 
 /// `TypeError: message`, as the error says of itself in plain properties.
@@ -225,7 +228,7 @@ mod tests {
 
     #[test]
     fn frames_of_both_engines_are_read_and_those_of_ours_left_out() {
-        let stack = "    at inner (<cell 1>:2:9)\n    at forEach (native)\n    at <anonymous> (<cell 2>:1:4)\n    at <eval> (<cell 2>:3:1)\n    at log (warmcell:prelude:4:2)\n    at f (<cell 9>:?:?)\n    at <cell 4>:7:8";
+        let stack = "    at inner (<cell 1>:2:9)\n    at forEach (native)\n    at <anonymous> (<cell 2>:1:4)\n    at <eval> (<cell 2>:3:1)\n    at log (warmcell:prelude:4:2)\n    at f (<cell 9>:?:?)\n    at <cell 9>:0:1\n    at <cell 4>:7:8";
         let frames: Vec<String> = Sources::default()
             .frames(stack)
             .iter()

@@ -206,9 +206,13 @@ impl<R: Realm> Walk<R> {
         match &mut level.inside {
             Inside::Array { length, next } => {
                 if *next == *length {
+                    let length = *length;
                     self.out.push(']');
-                    self.stack.pop();
-                    return Ok(Step::Closed);
+                    let closed = self.stack.pop();
+                    return match closed.and_then(|level| name_on(realm, &level.object, length)) {
+                        Some(name) => Err(self.name_on_array(&name)),
+                        None => Ok(Step::Closed),
+                    };
                 }
                 let index = *next;
                 *next += 1;
@@ -278,6 +282,24 @@ impl<R: Realm> Walk<R> {
         }
     }
 
+    /// The array that was just closed has a property besides its elements.
+    fn name_on_array(&self, name: &str) -> Refusal {
+        let mut path = self.path();
+        if is_identifier(name) {
+            path.push_str(if path.is_empty() { "" } else { "." });
+            path.push_str(name);
+        } else {
+            path.push('[');
+            write_string(name, &mut path);
+            path.push(']');
+        }
+        Refusal::NotJson {
+            path,
+            what: "a named property of an array".to_owned(),
+            hint: Some("copy the array with `[...array]`, or use an object"),
+        }
+    }
+
     /// The way from the value to where the walk is: `rows[3].score`.
     fn path(&self) -> String {
         const LONGEST: usize = 200;
@@ -306,6 +328,30 @@ impl<R: Realm> Walk<R> {
         }
         path
     }
+}
+
+/// What the match of a regular expression has besides its elements. Every program takes it for the array alone.
+const OF_A_MATCH: [&str; 4] = ["index", "input", "groups", "indices"];
+
+/// The first enumerable property with a name that an array of so many elements has besides them, unless it is a match.
+fn name_on<R: Realm>(realm: &mut R, array: &R::Value, length: u32) -> Option<String> {
+    if !realm.has_more_keys(array, length) {
+        return None;
+    }
+    let keys = realm.keys(array);
+    let names = keys.into_iter().skip(length as usize).filter_map(|key| {
+        let KeyName::String(name) = realm.key_name(&key) else {
+            return None;
+        };
+        let property = realm.property(array, &key)?;
+        property.enumerable.then(|| name.into_lossy())
+    });
+    let names: Vec<String> = names.collect();
+    let is_match = ["index", "input"]
+        .iter()
+        .all(|name| names.iter().any(|known| known == name))
+        && names.iter().all(|name| OF_A_MATCH.contains(&name.as_str()));
+    names.into_iter().next().filter(|_| !is_match)
 }
 
 const ACCESSOR_HINT: &str = "copy it with `{ ...value }`, which runs the getters";

@@ -303,7 +303,12 @@ fn run(resident: &mut Resident, language: &mut dyn Language, slot: &Slot, ticket
         _ if !is_mine => {}
         Ok(completion) => ticket.settle(completion, SessionState::Kept),
         Err(_) => {
-            let completion = after_panic(resident, language, slot);
+            let mut completion = after_panic(resident, language, slot);
+            if ticket.stop_asked().is_some() {
+                // An engine that does not survive its stop has been stopped.
+                completion.failure = None;
+                completion.interrupted = true;
+            }
             ticket.settle(completion, SessionState::Lost);
         }
     }

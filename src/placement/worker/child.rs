@@ -20,8 +20,9 @@ mod threads;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use self::backup::Offsets;
@@ -33,8 +34,8 @@ use self::switchboard::Switchboard;
 use self::threads::Threads;
 use super::messages::{self, Ended, Hello, Open, Order, Prepare, Report};
 use super::sockets::{Channel, ChannelError};
-use crate::engine::{self, Caller, Completion, Engine, EngineError, Language, Opening, Task};
-use crate::outcome::{Failure, FailureKind, Json};
+use crate::engine::{self, Caller, Engine, EngineError, Language, Opening, Task};
+use crate::outcome::Json;
 use crate::runtime::SessionBuilder;
 
 /// The longest order that is taken: a source or a value, of which the host takes none that is longer.
@@ -42,6 +43,12 @@ const ORDER_BYTES: usize = (1 << 30) + (1 << 20);
 
 /// The status of a worker whose program closed the socket to the host.
 pub(super) const DISCONNECTED: i32 = 113;
+
+/// The status of a worker whose engine panicked in a cell.
+pub(super) const PANICKED: i32 = 115;
+
+/// Whether a cell runs, whose standard error is this process's.
+static IN_CELL: AtomicBool = AtomicBool::new(false);
 
 /// Runs as a worker of the host that gave `socket`, to the end of the process.
 pub(super) fn run(socket: OwnedFd) -> io::Result<()> {
@@ -51,6 +58,13 @@ pub(super) fn run(socket: OwnedFd) -> io::Result<()> {
         libc::signal(libc::SIGSEGV, libc::SIG_DFL);
         libc::signal(libc::SIGBUS, libc::SIG_DFL);
     }
+    let tell = panic::take_hook();
+    panic::set_hook(Box::new(move |about| {
+        // What the engine's own source says of it is no output of the cell's.
+        if !IN_CELL.load(Ordering::Relaxed) {
+            tell(about);
+        }
+    }));
     let socket = descriptors::out_of_reach(socket)?;
     let mut channel = Channel::new(socket, ORDER_BYTES);
     let (prepare, temporary) = match channel.wait_for::<Order>(None) {
@@ -214,8 +228,7 @@ impl Worker {
                     return self.refuse("no session is open");
                 };
                 session.sink.begin(watched);
-                let (ended, value) =
-                    run_cell(session, &self.presser, self.name, (number, epoch), &blob);
+                let (ended, value) = run_cell(session, &self.presser, (number, epoch), &blob);
                 let unprotected = self.unprotected();
                 let ended = Ended {
                     unprotected,
@@ -408,7 +421,6 @@ impl Worker {
 fn run_cell(
     session: &mut Session,
     presser: &Presser,
-    name: &str,
     (number, epoch): (u64, u64),
     code: &[u8],
 ) -> (Ended, Value) {
@@ -423,15 +435,16 @@ fn run_cell(
     }
     let engine = &mut session.engine;
     let result = presser.during(epoch, || {
-        catch_unwind(AssertUnwindSafe(|| engine.run(&task)))
+        IN_CELL.store(true, Ordering::Relaxed);
+        let result = catch_unwind(AssertUnwindSafe(|| engine.run(&task)));
+        IN_CELL.store(false, Ordering::Relaxed);
+        result
     });
     if let Some(switchboard) = &session.switchboard {
         switchboard.end();
     }
-    let completion = result.unwrap_or_else(|_| Completion {
-        failure: Some(Failure::new(FailureKind::Internal, panicked(name))),
-        ..Completion::default()
-    });
+    // An engine that broke off somewhere is not one to go on with, and a backup has what it held.
+    let completion = result.unwrap_or_else(|_| leave(PANICKED));
     let ended = Ended {
         epoch,
         has_value: completion.value.is_some(),

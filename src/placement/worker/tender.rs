@@ -18,6 +18,7 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use self::answers::Answers;
 use self::fate::after;
+use super::child::PANICKED;
 use super::death::{Death, describe};
 use super::messages::{Ended, Order, Report};
 use super::plan::Plan;
@@ -346,6 +347,16 @@ impl Tender {
                     let (answers, bell) = (&self.answers, &self.bell);
                     answers::call(caller, answers, bell, self.epoch, called, arguments);
                 }
+                Incoming::Died(status) if has_panicked(status) => {
+                    return Ending::Died(Death {
+                        // An engine that does not survive its stop has been stopped.
+                        by_us: stopping.is_some(),
+                        ..Death::of(
+                            FailureKind::Internal,
+                            "the engine panicked, and its process was ended",
+                        )
+                    });
+                }
                 incoming => return ending(incoming, self.epoch),
             }
         }
@@ -444,6 +455,10 @@ fn last_words(process: &mut Process, listener: &Listener<'_>, epoch: u64) -> Opt
         }
         _ => None,
     }
+}
+
+fn has_panicked(status: i32) -> bool {
+    libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == PANICKED
 }
 
 fn ending(incoming: Incoming, epoch: u64) -> Ending {

@@ -83,6 +83,25 @@ fn an_integer_that_javascript_cannot_hold_is_refused() {
 }
 
 #[test]
+fn a_value_that_is_nested_too_deeply_is_refused_by_name() {
+    let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    on_each_engine(|engine| {
+        let session = engine.javascript();
+        bind(&session, "deep", &nested(127)).unwrap();
+        session
+            .cell("let levels = 0; for (let at = deep; Array.isArray(at); at = at[0]) levels++; levels")
+            .returned(json!(127));
+        let problem = bind(&session, "deeper", &nested(500)).unwrap_err();
+        assert!(
+            problem.contains("the value is nested deeper than 127 levels at line 1 column 128"),
+            "{problem}"
+        );
+        assert!(problem.contains("hint: hand it over flatter"), "{problem}");
+        session.cell("typeof deeper").returned(json!("undefined"));
+    });
+}
+
+#[test]
 fn any_json_goes_in_and_out_unchanged() {
     let text = prop_oneof![
         ".{0,12}",

@@ -1,7 +1,7 @@
 //! `import`: files of the session's folder, and a clear word about anything else.
 
 use serde_json::json;
-use warmcell::FailureKind;
+use warmcell::{FailureKind, Language};
 
 use super::on_each_engine;
 use crate::support::{Cells, Judge, each, in_own_process};
@@ -42,6 +42,34 @@ fn folder() -> tempfile::TempDir {
         std::fs::write(path, text).unwrap();
     }
     folder
+}
+
+/// What nothing in a cell uses may be a type, and so need not be there; what is used must.
+#[test]
+fn types_are_imported_as_nothing() {
+    let folder = folder();
+    std::fs::write(
+        folder.path().join("uses.ts"),
+        "import { Row, two } from './typed.ts'; import { Absent } from './absent'; export const rows: Row[] = [{ n: two }]; let a: Absent;",
+    )
+    .unwrap();
+    on_each_engine(|engine| {
+        let session = engine
+            .turn
+            .open(engine.builder(Language::TypeScript).cwd(folder.path()));
+        session
+            .cell("import { Row, two, E } from './typed.ts';\nimport { type Y, type Z } from './absent';\nimport type { X } from './absent';\nconst row: Row = { n: two }; row.n")
+            .returned(json!(2));
+        session.cell("E.A").returned(json!(7));
+        session
+            .cell("import { rows } from './uses'; rows")
+            .returned(json!([{ "n": 2 }]));
+        let outcome = session.cell("import { Row } from './typed.ts'; Row");
+        assert_eq!(
+            outcome.failed(FailureKind::Exception).message,
+            "The requested module './typed.ts' does not provide an export named 'Row'"
+        );
+    });
 }
 
 #[test]

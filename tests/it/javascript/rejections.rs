@@ -122,6 +122,32 @@ fn a_rejection_that_nothing_handles_is_told_on_stderr() {
 }
 
 #[test]
+fn what_an_earlier_cell_rejects_late_is_background() {
+    on_each_engine(|engine| {
+        let session = engine.javascript();
+        session
+            .cell("(async () => { await new Promise(done => setTimeout(done, 5)); throw new Error('late') })(); 1")
+            .returned(json!(1));
+        let outcome = session.cell(
+            "Promise.reject(new Error('mine')); await new Promise(done => setTimeout(done, 30)); 2",
+        );
+        outcome.returned(json!(2));
+        let told = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+        assert_eq!(
+            told(&outcome.background.stderr),
+            "Uncaught (in promise) Error: late",
+            "{outcome:#?}"
+        );
+        assert_eq!(
+            told(&outcome.stderr),
+            "Uncaught (in promise) Error: mine",
+            "{outcome:#?}"
+        );
+        assert!(!outcome.stderr.contains("late"), "{outcome:#?}");
+    });
+}
+
+#[test]
 fn an_error_in_a_timer_is_told_and_ends_nothing() {
     on_each_engine(|engine| {
         let session = engine.javascript();

@@ -260,3 +260,30 @@ fn recursion_is_a_range_error() {
             .returned(json!(5000));
     });
 }
+
+/// boa 0.22 asserts that nothing ends an async generator from outside: where its stop does, that is a stop all the same.
+#[test]
+fn an_async_generator_is_stopped_whatever_the_engine_makes_of_it() {
+    on_each_engine(|engine| {
+        let session = engine.javascript();
+        for _ in 0..6 {
+            let endless = "for await (const x of (async function* () { while (true) yield 1 })());";
+            let outcome = session.cell_within(ms(60), endless);
+            let kind = outcome.error.as_ref().map(|error| error.kind);
+            assert_eq!(kind, Some(FailureKind::Timeout), "{outcome:#?}");
+            assert_eq!(outcome.stderr, "", "{outcome:#?}");
+            match outcome.state {
+                SessionState::Kept => assert_eq!(outcome.notice, None),
+                state => {
+                    assert_eq!((engine.name, state), ("boa", SessionState::Lost));
+                    let notice = outcome.notice.as_deref();
+                    assert_eq!(
+                        notice,
+                        Some("the session was started afresh: everything it held is gone")
+                    );
+                }
+            }
+            session.cell("1 + 1").returned(json!(2));
+        }
+    });
+}

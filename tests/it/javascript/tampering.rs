@@ -1,6 +1,7 @@
 //! A cell may break its own world, and never the runtime's: what it replaces is not what the runtime uses.
 
 use serde_json::json;
+use warmcell::FailureKind;
 
 use super::on_each_engine;
 use crate::support::{Cells, Judge, each, ms};
@@ -167,5 +168,32 @@ fn code_from_strings_is_off_by_every_way_to_it() {
         session
             .cell("[typeof WebAssembly, typeof process, typeof require, typeof Deno, typeof Bun, typeof std, typeof os, typeof globalThis.module]")
             .returned(json!(vec!["undefined"; 8]));
+    });
+}
+
+/// What a program sets to have a say in stacks has none in what is told of its errors.
+#[test]
+fn errors_keep_their_lines_whatever_is_set_about_stacks() {
+    on_each_engine(|engine| {
+        let session = engine.javascript();
+        each(
+            [
+                "Error.prepareStackTrace = () => 'mine'",
+                "Error.prepareStackTrace = () => { for (;;); }",
+                "Error.prepareStackTrace = () => { throw 'stack' }",
+                "Error.stackTraceLimit = 0",
+                "Object.defineProperty(Error, 'prepareStackTrace', { get() { for (;;); } })",
+            ],
+            |code| {
+                session.reset_now();
+                session.cell(&format!("{code}; 0")).returned(json!(0));
+                let outcome = session.cell("const a = 1;\nnull.b");
+                let error = outcome.failed(FailureKind::Exception);
+                assert_eq!(error.line, Some(2), "{code}: {outcome:#?}");
+                session
+                    .cell("try { throw new Error('x') } catch (error) { error.stack.includes('<cell') }")
+                    .returned(json!(true));
+            },
+        );
     });
 }

@@ -40,7 +40,7 @@ fn json_crosses_to_the_last_digit() {
                 ("(s => [s, s])({ s: 1 })", r#"[{"s":1},{"s":1}]"#),
                 ("Object.freeze([1])", "[1]"),
                 ("-0", "-0.0"),
-                // What else an array has is not of its value, as in `JSON.stringify`.
+                // A match is what it found; where it found it is left out, as in `JSON.stringify`.
                 ("'abc'.match(/b/)", r#"["b"]"#),
                 ("Array.from({ length: 3 }, (_, i) => i)", "[0,1,2]"),
             ],

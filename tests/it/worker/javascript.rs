@@ -94,6 +94,33 @@ fn a_loop_is_stopped_and_the_session_kept() {
     }
 }
 
+/// boa 0.22 may panic where it is stopped in an async generator: the backup takes over, and nothing of it is output.
+#[test]
+fn an_engine_that_does_not_survive_its_stop_is_replaced() {
+    for builder in builders() {
+        let session = open(builder);
+        assert!(session.cell("let x = 1").ok);
+        for _ in 0..6 {
+            wait_for_the_backup(&session);
+            let endless =
+                "x = 2; for await (const x of (async function* () { while (true) yield 1 })());";
+            let stopped = session.cell_within(ms(100), endless);
+            assert_eq!(kind(&stopped), FailureKind::Timeout, "{stopped:?}");
+            assert_eq!((stopped.stdout.as_str(), stopped.stderr.as_str()), ("", ""));
+            let x = match stopped.state {
+                SessionState::Kept => "2",
+                state => {
+                    assert_eq!(state, SessionState::Restored);
+                    assert!(notice(&stopped).starts_with("the engine panicked, and its process was ended; the session is as it was before"));
+                    "1"
+                }
+            };
+            assert_eq!(value(&session.cell("return x")), x);
+            assert!(session.cell("x = 1").ok);
+        }
+    }
+}
+
 /// What boa allocates in one step is past any refusal; it ends the process, never waits for the deadline.
 #[test]
 fn memory_that_one_step_takes_ends_in_a_memory_failure() {

@@ -5,15 +5,18 @@
 //! Each replacement looks at its arguments and calls the original.
 
 use std::cell::Cell;
+use std::mem;
 use std::rc::Rc;
 
 use boa_engine::error::RuntimeLimitError;
+use boa_engine::native_function::NativeFunctionObject;
 use boa_engine::object::{FunctionObjectBuilder, JsObject};
 use boa_engine::property::{PropertyDescriptor, PropertyKey};
+use boa_engine::string::{JsStr, JsStrVariant};
 use boa_engine::{Context, JsNativeError, JsResult, JsString, JsValue, NativeFunction};
 
 use super::known::Known;
-use super::{json, regexps, strings, text};
+use super::{dates, json, promises, regexps, strings, text};
 use crate::engine::EngineError;
 use crate::engine::javascript::memory;
 
@@ -53,6 +56,8 @@ pub(super) fn replace(context: &mut Context) -> Result<(), EngineError> {
     guard(context, &string, "padEnd", 1, pad)?;
     strings::replace(context)?;
     regexps::replace(context)?;
+    promises::replace(context)?;
+    dates::replace(context)?;
     json::replace(context)
 }
 
@@ -110,6 +115,44 @@ pub(super) fn guard_at(
         .configurable(true);
     holder.insert_property(key, property);
     Ok(())
+}
+
+/// Makes a native function do something else, where it must stay the object that boa itself knows and compares with. For
+/// a constructor `this` is the class that is to be made one of.
+pub(super) fn within(
+    context: &mut Context,
+    function: &JsObject,
+    name: &'static str,
+    is_constructor: bool,
+    guarded: Guarded,
+) -> Result<(), EngineError> {
+    let blank = NativeFunction::from_fn_ptr(|_, _, _| Ok(JsValue::undefined()));
+    let original: JsObject = FunctionObjectBuilder::new(context.realm(), blank)
+        .constructor(is_constructor)
+        .build()
+        .into();
+    let native = NativeFunction::from_copy_closure_with_captures(
+        move |this, arguments, original: &JsObject, context| {
+            guarded(this, arguments, original, context)
+        },
+        original.clone(),
+    );
+    let replacement: JsObject = FunctionObjectBuilder::new(context.realm(), native)
+        .name(JsString::from(name))
+        .constructor(is_constructor)
+        .build()
+        .into();
+    exchange(function, &original)
+        .and_then(|()| exchange(function, &replacement))
+        .ok_or_else(|| EngineError(format!("boa lacks the native function `{name}`")))
+}
+
+/// Exchanges what two native functions do.
+fn exchange(one: &JsObject, other: &JsObject) -> Option<()> {
+    let mut one = one.downcast_mut::<NativeFunctionObject>()?;
+    let mut other = other.downcast_mut::<NativeFunctionObject>()?;
+    mem::swap(&mut *one, &mut *other);
+    Some(())
 }
 
 /// Counts how deep calls nest, and throws before the stack is full: boa does not count native calls of native functions.
@@ -198,8 +241,19 @@ fn repeat(
         .first()
         .and_then(JsValue::as_number)
         .unwrap_or(0.0);
-    check_string(times * this.as_string().map_or(0.0, |text| text.len() as f64))?;
-    original.call(this, arguments, context)
+    let Some(text) = this.as_string() else {
+        return original.call(this, arguments, context);
+    };
+    check_string(times * text.len() as f64)?;
+    if text.is_empty() || !(1.0..=MAX_STRING).contains(&times) {
+        return original.call(this, arguments, context);
+    }
+    // boa collects as many references to the text first, which take sixteen bytes each.
+    let repeated = match text.as_str().variant() {
+        JsStrVariant::Latin1(bytes) => JsString::from(JsStr::latin1(&bytes.repeat(times as usize))),
+        JsStrVariant::Utf16(units) => JsString::from(JsStr::utf16(&units.repeat(times as usize))),
+    };
+    Ok(repeated.into())
 }
 
 fn pad(

@@ -16,6 +16,9 @@ use crate::engine::EngineError;
 use crate::engine::javascript::host::Host;
 use crate::engine::javascript::memory::Budget;
 
+/// Promises that were rejected while nothing handled them, each with the cell in whose name the code ran that did so.
+pub(super) type Rejections = Rc<RefCell<Vec<(u64, JsObject<Promise>)>>>;
+
 /// What is known of a realm since before any cell ran in it.
 pub(super) struct Known {
     pub(super) host: Rc<Host>,
@@ -24,7 +27,7 @@ pub(super) struct Known {
     pub(super) array_nesting: Nesting,
     /// What the session may allocate, where that is counted.
     pub(super) budget: Option<Budget>,
-    pub(super) rejections: Rc<RefCell<Vec<JsObject<Promise>>>>,
+    pub(super) rejections: Rejections,
     pub(super) date_time: JsObject,
     pub(super) regexps: RegExps,
     pub(super) json: Operations,
@@ -48,7 +51,7 @@ impl Known {
         context: &mut Context,
         host: Rc<Host>,
         executor: Rc<Executor>,
-        rejections: Rc<RefCell<Vec<JsObject<Promise>>>>,
+        rejections: Rejections,
         budget: Option<Budget>,
     ) -> Result<Self, EngineError> {
         let shelter = Shelter::of(context)?;

@@ -22,8 +22,9 @@ use crate::engine::javascript::stopper::Poke;
 
 /// How deep functions may call each other; 50,000 were safe on this stack in every shape that was tried.
 const RECURSION: usize = 10_000;
-/// How many values boa's own stack may hold.
-const STACK: usize = 1 << 20;
+/// How many values boa's own stack may hold, of eight bytes each. It takes that many because a frame that an error ends
+/// leaves its values there until the frame that catches it returns, and a loop may catch an error a turn.
+const STACK: usize = 1 << 24;
 /// How many frames of an error are kept.
 const BACKTRACE: usize = 50;
 

@@ -160,6 +160,10 @@ impl Realm for Entered<'_> {
             .unwrap_or_default()
     }
 
+    fn has_more_keys(&mut self, array: &JsValue, elements: u32) -> bool {
+        self.keys(array).len() > elements as usize + 1
+    }
+
     fn key_name(&mut self, key: &PropertyKey) -> KeyName {
         match key {
             PropertyKey::String(text) => KeyName::String(text_of(text)),
@@ -415,7 +419,7 @@ impl Realm for Entered<'_> {
         let Some(function) = function.as_object() else {
             return Ok(JsValue::undefined());
         };
-        let work = Work::Call(function, arguments.to_vec());
+        let work = Work::Call(function, JsValue::undefined(), arguments.to_vec());
         let result = self.known.shelter.run(work, self.context);
         self.finished(result)
     }
@@ -432,11 +436,11 @@ impl Realm for Entered<'_> {
         self.known.executor.clear();
     }
 
-    fn take_rejections(&mut self, except: Option<&JsValue>) -> Vec<JsValue> {
+    fn take_rejections(&mut self, except: Option<&JsValue>) -> Vec<(u64, JsValue)> {
         let rejections = std::mem::take(&mut *self.known.rejections.borrow_mut());
         let except = except.and_then(|promise| promise.as_object());
         let mut reasons = Vec::new();
-        for promise in rejections {
+        for (cell, promise) in rejections {
             let object = promise.upcast();
             if except
                 .as_ref()
@@ -445,7 +449,7 @@ impl Realm for Entered<'_> {
                 continue;
             }
             if let Some(PromiseState::Rejected(reason)) = self.promise(&object.into()) {
-                reasons.push(reason);
+                reasons.push((cell, reason));
             }
         }
         reasons

@@ -1,4 +1,5 @@
-//! Methods of regular expressions that boa 0.22 runs in time that grows with the square of the text, natively and linear.
+//! Methods of regular expressions that boa 0.22 runs in time that grows with the square of the text, natively and linear;
+//! and their source as it was written.
 //!
 //! boa's matcher works on UTF-16 and so copies a text that is stored as Latin-1 for every single match. A long text is
 //! given to it as UTF-16 to begin with. `split` is worse: at each unit of the text it looks for a match in all that follows.
@@ -13,7 +14,7 @@ use boa_engine::property::PropertyKey;
 use boa_engine::string::{JsStr, JsStrVariant};
 use boa_engine::{Context, JsArgs, JsResult, JsString, JsSymbol, JsValue, js_string};
 
-use super::builtins::{guard, guard_at};
+use super::builtins::{getter, guard, guard_at, within};
 use super::known::Known;
 use super::text::{Watch, part};
 use crate::engine::EngineError;
@@ -49,6 +50,13 @@ pub(super) fn replace(context: &mut Context) -> Result<(), EngineError> {
     ] {
         guard_at(context, &regexp, symbol.into(), name, length, widened)?;
     }
+    within(
+        context,
+        &getter(&regexp, "source")?,
+        "source",
+        false,
+        source,
+    )?;
     let symbol = JsSymbol::split().into();
     guard_at(context, &regexp, symbol, "[Symbol.split]", 2, split)
 }
@@ -154,6 +162,44 @@ fn widened(
         return original.call(this, &arguments, context);
     }
     original.call(this, arguments, context)
+}
+
+/// boa puts a `\` before every `/`, also before one that has it, and in a class, where it needs none.
+fn source(
+    this: &JsValue,
+    arguments: &[JsValue],
+    original: &JsObject,
+    context: &mut Context,
+) -> JsResult<JsValue> {
+    const SLASH: u16 = b'/' as u16;
+    const ESCAPE: u16 = b'\\' as u16;
+    let text = original.call(this, arguments, context)?;
+    let Some(escaped) = text
+        .as_string()
+        .filter(|text| text.iter().any(|unit| unit == SLASH))
+    else {
+        return Ok(text);
+    };
+    let mut pattern: Vec<u16> = Vec::with_capacity(escaped.len());
+    for unit in escaped.iter() {
+        if unit == SLASH {
+            pattern.pop();
+        }
+        pattern.push(unit);
+    }
+    let mut source = Vec::with_capacity(escaped.len());
+    let (mut is_escaped, mut is_in_class) = (false, false);
+    for unit in pattern {
+        if unit == SLASH && !is_escaped && !is_in_class {
+            source.push(ESCAPE);
+        }
+        if !is_escaped && (unit == u16::from(b'[') || unit == u16::from(b']')) {
+            is_in_class = unit == u16::from(b'[');
+        }
+        is_escaped = unit == ESCAPE && !is_escaped;
+        source.push(unit);
+    }
+    Ok(JsString::from(source.as_slice()).into())
 }
 
 fn split(

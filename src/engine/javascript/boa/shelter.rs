@@ -25,7 +25,9 @@ pub(super) struct Shelter {
 /// What boa can be asked to run.
 pub(super) enum Work {
     Script(Script),
-    Call(JsObject, Vec<JsValue>),
+    Call(JsObject, JsValue, Vec<JsValue>),
+    /// A constructor, its arguments, and the class that is made one of.
+    Construct(JsObject, Vec<JsValue>, JsObject),
     /// The next microtask; whether there was one.
     Job,
 }
@@ -74,9 +76,10 @@ fn perform(_: &JsValue, _: &[JsValue], context: &mut Context) -> JsResult<JsValu
     {
         let result = match work {
             Work::Script(script) => script.evaluate(context),
-            Work::Call(function, arguments) => {
-                function.call(&JsValue::undefined(), &arguments, context)
-            }
+            Work::Call(function, this, arguments) => function.call(&this, &arguments, context),
+            Work::Construct(class, arguments, target) => class
+                .construct(&arguments, Some(&target), context)
+                .map(JsValue::from),
             Work::Job => known.executor.run_next(context).map(JsValue::from),
         };
         known.shelter.result.replace(Some(result));

@@ -91,23 +91,28 @@ pub(super) fn format_query<R: Realm>(given: &mut Arguments<'_, R>) -> R::Value {
 }
 
 fn parts<R: Realm>(realm: &mut R, url: &Url) -> R::Value {
-    let parts = [
-        ("href", url.as_str()),
-        ("origin", &quirks::origin(url)),
-        ("protocol", quirks::protocol(url)),
-        ("username", quirks::username(url)),
-        ("password", quirks::password(url)),
-        ("host", quirks::host(url)),
-        ("hostname", quirks::hostname(url)),
-        ("port", quirks::port(url)),
-        ("pathname", quirks::pathname(url)),
-        ("search", quirks::search(url)),
-        ("hash", quirks::hash(url)),
-        (
-            "query",
-            url[Position::BeforeQuery..Position::AfterQuery].trim_start_matches('?'),
-        ),
-    ];
-    let parts = parts.map(|(name, text)| (name.to_owned(), realm.string(text)));
-    realm.object(parts.into())
+    let query = url[Position::BeforeQuery..Position::AfterQuery].trim_start_matches('?');
+    let mut parts: Vec<(String, R::Value)> = members(url)
+        .into_iter()
+        .map(|(name, text)| (name.to_owned(), realm.string(&text)))
+        .collect();
+    parts.push(("query".to_owned(), realm.string(query)));
+    realm.object(parts)
+}
+
+/// The members of a URL that are texts, in the order in which Node prints them.
+pub(in crate::engine::javascript) fn members(url: &Url) -> [(&'static str, String); 11] {
+    [
+        ("href", url.as_str().to_owned()),
+        ("origin", quirks::origin(url)),
+        ("protocol", quirks::protocol(url).to_owned()),
+        ("username", quirks::username(url).to_owned()),
+        ("password", quirks::password(url).to_owned()),
+        ("host", quirks::host(url).to_owned()),
+        ("hostname", quirks::hostname(url).to_owned()),
+        ("port", quirks::port(url).to_owned()),
+        ("pathname", quirks::pathname(url).to_owned()),
+        ("search", quirks::search(url).to_owned()),
+        ("hash", quirks::hash(url).to_owned()),
+    ]
 }

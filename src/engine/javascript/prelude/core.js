@@ -88,8 +88,9 @@
     defineProperty(console, name, { value: host[name], writable: true, enumerable: true, configurable: true });
   }
 
-  // What the timers run, by their numbers; when they run it, the host knows.
-  const callbacks = new Map();
+  // What the timers run, by their numbers; when they run it, the host knows. No map: boa moves all that follows an entry when
+  // it deletes it.
+  const callbacks = { __proto__: null };
 
   const start = (callback, delay, parameters, repeats) => {
     if (typeof callback !== 'function') {
@@ -97,14 +98,14 @@
     }
     const milliseconds = typeof delay === 'number' ? delay : typeof delay === 'object' || delay === undefined ? 1 : +delay;
     const number = host.startTimer(milliseconds, repeats);
-    intrinsics.mapSet(callbacks, number, { __proto__: null, callback, parameters });
+    callbacks[number] = { __proto__: null, callback, parameters };
     return number;
   };
 
   const clear = (number) => {
     if (typeof number === 'number') {
       host.cancelTimer(number);
-      intrinsics.mapDelete(callbacks, number);
+      delete callbacks[number];
     }
   };
 
@@ -213,6 +214,14 @@
     },
   });
 
+  // QuickJS asks what a program sets here for the stack of each error, those included whose stacks we read.
+  const asked = ['prepareStackTrace', 'stackTraceLimit'];
+  for (let i = 0; i < asked.length; i++) {
+    if (getOwnPropertyDescriptor(OwnError, asked[i]) !== undefined) {
+      define(OwnError, { [asked[i]]: OwnError[asked[i]] });
+    }
+  }
+
   // What one of the engines lacks and code takes for granted.
   if (typeof Array.fromAsync !== 'function') {
     define(Array, {
@@ -235,8 +244,16 @@
     });
   }
 
-  // Where a cell assigns to a constant, the rewrite makes it assign to a property of this.
+  // Where a cell assigns to a constant, the rewrite makes it assign to a property of `constant`; where it reads a name before
+  // it declares it, a property of `early`.
+  const { ReferenceError: EarlyError } = globalThis;
   define(warmcell, {
+    early: new Proxy({ __proto__: null }, {
+      __proto__: null,
+      get: (_, name) => {
+        throw new EarlyError(`Cannot access '${name}' before initialization`);
+      },
+    }),
     constant: new Proxy({ __proto__: null }, {
       __proto__: null,
       get: () => undefined,
@@ -256,9 +273,9 @@
   return {
     // Runs what a timer was started for.
     fire: (number, repeats) => {
-      const timer = intrinsics.mapGet(callbacks, number);
+      const timer = callbacks[number];
       if (timer === undefined) return;
-      if (!repeats) intrinsics.mapDelete(callbacks, number);
+      if (!repeats) delete callbacks[number];
       apply(timer.callback, undefined, timer.parameters);
     },
     // Makes the names of what the host offers.
@@ -267,7 +284,7 @@
     answer: (number, isValue, value) => load('capabilities').answer(number, isValue, value),
     // Forgets what a cancelled timer would have run.
     forget: (number) => {
-      intrinsics.mapDelete(callbacks, number);
+      delete callbacks[number];
     },
   };
 })

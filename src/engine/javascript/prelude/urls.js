@@ -4,6 +4,12 @@
 
   const { String, Symbol, TypeError, append, apply, define, defineProperty, iterator, ownKeys, slice, sort } = intrinsics;
 
+  // What is left for the inspector, which does not see what is private.
+  const shown = Symbol('warmcell.shown');
+  const show = (object, value) => {
+    defineProperty(object, shown, { value, enumerable: false, configurable: true });
+  };
+
   class URLSearchParams {
     // Names and values in turn.
     #flat = [];
@@ -29,6 +35,12 @@
         const text = String(init);
         this.#flat = host.parseQuery(text[0] === '?' ? intrinsics.stringSlice(text, 1) : text);
       }
+      show(this, this.#flat);
+    }
+
+    #keep(flat) {
+      this.#flat = flat;
+      show(this, flat);
     }
 
     #push(name, value) {
@@ -53,7 +65,7 @@
           append(kept, this.#flat[i + 1]);
         }
       }
-      this.#flat = kept;
+      this.#keep(kept);
       this.#changed();
     }
 
@@ -89,7 +101,7 @@
         append(kept, isIt ? String(value) : this.#flat[i + 1]);
         isSet ||= isIt;
       }
-      this.#flat = kept;
+      this.#keep(kept);
       if (isSet) this.#changed();
       else this.append(name, value);
     }
@@ -98,7 +110,7 @@
       const pairs = [];
       for (let i = 0; i < this.#flat.length; i += 2) append(pairs, [this.#flat[i], this.#flat[i + 1]]);
       sort(pairs, (a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0));
-      this.#flat = [];
+      this.#keep([]);
       for (let i = 0; i < pairs.length; i++) this.#push(pairs[i][0], pairs[i][1]);
       this.#changed();
     }
@@ -132,7 +144,7 @@
     }
 
     static replace(parameters, query) {
-      parameters.#flat = host.parseQuery(query);
+      parameters.#keep(host.parseQuery(query));
     }
   }
   const { of: parametersOf, replace: replaceParameters } = URLSearchParams;
@@ -145,12 +157,18 @@
     #parameters = null;
 
     constructor(input, base) {
-      this.#parts = parsed(input, base);
-      if (this.#parts === undefined) {
+      const parts = parsed(input, base);
+      if (parts === undefined) {
         const error = new TypeError('Invalid URL');
         define(error, { code: 'ERR_INVALID_URL', input: String(input) });
         throw error;
       }
+      this.#keep(parts);
+    }
+
+    #keep(parts) {
+      this.#parts = parts;
+      show(this, parts.href);
     }
 
     static canParse(input, base) {
@@ -163,7 +181,7 @@
 
     get searchParams() {
       this.#parameters ??= parametersOf(this.#parts.query, (query) => {
-        this.#parts = host.changeUrl(this.#parts.href, 'search', query) ?? this.#parts;
+        this.#keep(host.changeUrl(this.#parts.href, 'search', query) ?? this.#parts);
       });
       return this.#parameters;
     }
@@ -175,7 +193,7 @@
     set href(value) {
       const parts = parsed(value);
       if (parts === undefined) throw new TypeError('Invalid URL');
-      this.#parts = parts;
+      this.#keep(parts);
       if (this.#parameters !== null) replaceParameters(this.#parameters, parts.query);
     }
 
@@ -196,7 +214,7 @@
     }
 
     static change(url, name, value) {
-      url.#parts = host.changeUrl(url.#parts.href, name, String(value)) ?? url.#parts;
+      url.#keep(host.changeUrl(url.#parts.href, name, String(value)) ?? url.#parts);
       if (name === 'search' && url.#parameters !== null) replaceParameters(url.#parameters, url.#parts.query);
     }
   }

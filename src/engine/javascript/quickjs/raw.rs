@@ -90,6 +90,23 @@ pub(super) fn own_keys<'js>(context: &Ctx<'js>, object: &Value<'js>) -> Vec<Key<
     }
 }
 
+/// How many enumerable properties with names an object has of its own.
+pub(super) fn count_enumerable<'js>(context: &Ctx<'js>, object: &Value<'js>) -> u32 {
+    let mut table: *mut qjs::JSPropertyEnum = ptr::null_mut();
+    let mut length = 0u32;
+    let flags = (qjs::JS_GPN_STRING_MASK | qjs::JS_GPN_ENUM_ONLY) as i32;
+    let raw = context.as_raw().as_ptr();
+    // SAFETY: both out pointers are valid; on success the table has `length` entries and is freed with them.
+    unsafe {
+        if qjs::JS_GetOwnPropertyNames(raw, &mut table, &mut length, object.as_raw(), flags) != 0 {
+            context.catch();
+            return 0;
+        }
+        qjs::JS_FreePropertyEnum(raw, table, length);
+    }
+    length
+}
+
 /// An own property of an object that is no proxy.
 pub(super) fn own_property<'js>(
     context: &Ctx<'js>,

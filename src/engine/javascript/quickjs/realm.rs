@@ -13,8 +13,15 @@ use crate::engine::javascript::realm::{
 };
 
 type Kept = Persistent<Value<'static>>;
-/// Promises that were rejected while nothing handled them: who they are, and why.
-pub(super) type Rejections = Rc<RefCell<Vec<(usize, Kept)>>>;
+/// Promises that were rejected while nothing handled them.
+pub(super) type Rejections = Rc<RefCell<Vec<Rejection>>>;
+
+pub(super) struct Rejection {
+    promise: usize,
+    /// The cell in whose name the code ran that rejected it.
+    cell: u64,
+    reason: Kept,
+}
 
 /// How much more memory is given while a cell that used up its budget is cleaned up after.
 const RESERVE: usize = 32 << 20;
@@ -96,18 +103,22 @@ impl Shared {
 
 /// Notes a rejection, or that something handles it after all.
 pub(super) fn track_rejection<'js>(
-    rejections: &Rejections,
+    shared: &Shared,
     context: &Ctx<'js>,
     promise: Value<'js>,
     reason: Value<'js>,
     is_handled: bool,
 ) {
     let identity = raw::identity(&promise);
-    let mut rejections = rejections.borrow_mut();
+    let mut rejections = shared.rejections.borrow_mut();
     if is_handled {
-        rejections.retain(|(known, _)| *known != identity);
+        rejections.retain(|known| known.promise != identity);
     } else {
-        rejections.push((identity, Persistent::save(context, reason)));
+        rejections.push(Rejection {
+            promise: identity,
+            cell: shared.host.acting(),
+            reason: Persistent::save(context, reason),
+        });
     }
 }
 
@@ -302,6 +313,10 @@ impl<'js> Realm for Entered<'js> {
 
     fn keys(&mut self, object: &Value<'js>) -> Vec<Key<'js>> {
         raw::own_keys(&self.context, object)
+    }
+
+    fn has_more_keys(&mut self, array: &Value<'js>, elements: u32) -> bool {
+        raw::count_enumerable(&self.context, array) > elements
     }
 
     fn key_name(&mut self, key: &Key<'js>) -> KeyName {
@@ -535,14 +550,16 @@ impl<'js> Realm for Entered<'js> {
         self.context.catch();
     }
 
-    fn take_rejections(&mut self, except: Option<&Value<'js>>) -> Vec<Value<'js>> {
+    fn take_rejections(&mut self, except: Option<&Value<'js>>) -> Vec<(u64, Value<'js>)> {
         let rejections = std::mem::take(&mut *self.shared.rejections.borrow_mut());
         let except = except.map(raw::identity);
         let others = rejections
             .into_iter()
-            .filter(|(identity, _)| Some(*identity) != except);
+            .filter(|rejection| Some(rejection.promise) != except);
         others
-            .filter_map(|(_, reason)| reason.restore(&self.context).ok())
+            .filter_map(|Rejection { cell, reason, .. }| {
+                Some((cell, reason.restore(&self.context).ok()?))
+            })
             .collect()
     }
 

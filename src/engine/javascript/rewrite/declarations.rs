@@ -52,6 +52,21 @@ pub(super) fn variables(
     assign(declaration, edits);
 }
 
+/// The first `enum E` of a cell becomes `var E = function (E) {..}(E || {})`, which would add to what an earlier cell had
+/// made of `E`.
+pub(super) fn fresh_enum(declaration: &VariableDeclaration<'_>, edits: &mut Edits) {
+    if let [declarator] = declaration.declarations.as_slice()
+        && declaration.kind == VariableDeclarationKind::Var
+        && let Some(name) = declarator.id.get_identifier_name()
+        && let Some(Expression::CallExpression(call)) = &declarator.init
+        && let [Argument::LogicalExpression(merged)] = call.arguments.as_slice()
+        && merged.left.is_specific_id(&name)
+        && matches!(&merged.right, Expression::ObjectExpression(object) if object.properties.is_empty())
+    {
+        edits.replace(merged.span.start, merged.span.end, "{}");
+    }
+}
+
 /// A function declaration becomes an assignment of the same function without a name of its own, so that what it calls by
 /// its name is the session's binding; the assignment gives it its name. It goes to the front where something might use it
 /// before.

@@ -8,10 +8,12 @@ use oxc_span::{GetSpan, Span};
 use super::declarations::{DeclarationKind, Declared};
 use super::edits::Edits;
 
-/// `import d, { a as b } from "m"` becomes assignments from the awaited module; its lines stay.
+/// `import d, { a as b } from "m"` becomes assignments from the awaited module; its lines stay. What may be a type need not
+/// be there.
 pub(super) fn import(
     source: &str,
     import: &ImportDeclaration<'_>,
+    may_be_type: &dyn Fn(&BindingIdentifier<'_>) -> bool,
     edits: &mut Edits,
     declared: &mut Declared,
 ) {
@@ -23,21 +25,21 @@ pub(super) fn import(
             _ = write!(text, "{{const $module=await import({module});");
             for specifier in specifiers {
                 let local = &specifier.local().name;
-                _ = match specifier {
+                let imported = |name: &str| match may_be_type(specifier.local()) {
+                    true => format!("{local}=$module[{name}];"),
+                    false => format!("{local}=$warmcell.imported($module,{name},{module});"),
+                };
+                match specifier {
                     ImportDeclarationSpecifier::ImportNamespaceSpecifier(_) => {
-                        write!(text, "{local}=$module;")
+                        _ = write!(text, "{local}=$module;");
                     }
                     ImportDeclarationSpecifier::ImportDefaultSpecifier(_) => {
-                        write!(
-                            text,
-                            "{local}=$warmcell.imported($module,\"default\",{module});"
-                        )
+                        text.push_str(&imported("\"default\""));
                     }
                     ImportDeclarationSpecifier::ImportSpecifier(specifier) => {
-                        let name = quoted(&specifier.imported.name());
-                        write!(text, "{local}=$warmcell.imported($module,{name},{module});")
+                        text.push_str(&imported(&quoted(&specifier.imported.name())));
                     }
-                };
+                }
                 declared.add(local, DeclarationKind::Constant);
             }
             text.push('}');

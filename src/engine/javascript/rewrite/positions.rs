@@ -56,19 +56,40 @@ impl Positions {
         }
     }
 
-    /// Where a word stands in the user's source, if it stands there once.
-    pub(in crate::engine::javascript) fn only_place_of(&self, word: &str) -> Option<Position> {
+    /// Where in the user's source a name stands that an engine could not find when it was at `about`: right before it where
+    /// that is a property of the name, else the next place from there on. Without `about`, the only place.
+    pub(in crate::engine::javascript) fn place_of(
+        &self,
+        name: &str,
+        about: Option<Position>,
+    ) -> Option<Position> {
         let is_part =
             |character: char| character.is_alphanumeric() || matches!(character, '_' | '$' | '.');
-        let mut places = self.source.match_indices(word).filter(|(start, _)| {
-            let (before, after) = (&self.source[..*start], &self.source[start + word.len()..]);
-            !before.ends_with(is_part) && !after.starts_with(|next| next != '.' && is_part(next))
-        });
-        let (start, _) = places.next()?;
-        match places.next() {
-            None => Some(position_of(&self.source, start as u32)),
-            Some(_) => None,
-        }
+        let mut places = self
+            .source
+            .match_indices(name)
+            .map(|(start, _)| start)
+            .filter(|start| {
+                let (before, after) = (&self.source[..*start], &self.source[start + name.len()..]);
+                !before.ends_with(is_part)
+                    && !after.starts_with(|next| next != '.' && is_part(next))
+            });
+        let Some(about) = about else {
+            let only = places.next()?;
+            return match places.next() {
+                None => Some(position_of(&self.source, only as u32)),
+                Some(_) => None,
+            };
+        };
+        let from = offset_of(&self.source, about) as usize;
+        let is_link = |character: char| character.is_whitespace() || matches!(character, '.' | '?');
+        let place = places.find(|start| {
+            *start >= from
+                || self.source[(start + name.len()).min(from)..from]
+                    .chars()
+                    .all(is_link)
+        })?;
+        Some(position_of(&self.source, place as u32))
     }
 
     /// A line of the user's source, without its end.

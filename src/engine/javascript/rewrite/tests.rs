@@ -150,6 +150,29 @@ fn constants_refuse_assignment_where_it_runs() {
 }
 
 #[test]
+fn what_is_read_before_its_declaration_throws_where_it_is_read() {
+    for (source, code) in [
+        ("f(x); let x = 1", "f($warmcell.early.x); void( x = 1)"),
+        (
+            "let y = { x }, z = [x.a]; { x() } const x = () => x;",
+            "void( y = { x:$warmcell.early.x }, z = [$warmcell.early.x.a]); { $warmcell.early.x() } void( x = () => x);",
+        ),
+        (
+            "const f = () => x; x = 2; { let x; x } let x = 1; x",
+            "void( f = () => x); x = 2; { let x; x } void( x = 1); x",
+        ),
+        ("let x = x + 1", "void( x = x + 1)"),
+        (
+            "new A; class A { b = A }",
+            "new $warmcell.early.A; void(A=class A { b = A });",
+        ),
+        ("v; var v = 1", "v; void( v = 1)"),
+    ] {
+        assert_eq!(javascript(source).code, code, "{source}");
+    }
+}
+
+#[test]
 fn a_cell_that_is_an_object_literal_is_one() {
     assert_eq!(javascript("{ a: 1, b }").code, "({ a: 1, b }\n)");
     assert_eq!(javascript("{ let a = 1 }").code, "{ let a = 1 }");
@@ -182,6 +205,13 @@ fn what_cannot_run_says_so_with_its_place() {
             1,
             1,
         ),
+        (
+            "const a = 1;\nconst b = <div>hi</div>;",
+            "JSX is not supported",
+            2,
+            11,
+        ),
+        ("f(<br/>)", "JSX is not supported", 1, 3),
     ] {
         let fault = fault(source);
         assert_eq!(

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use oxc_allocator::Allocator;
-use oxc_ast::ast::Program;
+use oxc_ast::ast::{ImportDeclarationSpecifier, Program, Statement};
 use oxc_codegen::{Codegen, CodegenOptions};
 use oxc_semantic::SemanticBuilder;
 use oxc_transformer::{TransformOptions, Transformer};
@@ -11,20 +11,24 @@ use oxc_transformer::{TransformOptions, Transformer};
 use super::positions::TypeScript;
 use super::{SyntaxFault, fault_of};
 
-/// Transforms a parsed TypeScript `program`, which was surveyed before.
+/// Transforms a parsed TypeScript `program`, which was surveyed before. Of a cell all imports stay that are not of types
+/// by their own word, since a later cell may use them; of a module those that it uses.
 pub(super) fn to_javascript<'a>(
     allocator: &'a Allocator,
     source: &str,
     mut program: Program<'a>,
+    is_cell: bool,
 ) -> Result<TypeScript, SyntaxFault> {
+    if is_cell {
+        program.body.retain(|statement| !imports_types(statement));
+    }
     let analysed = SemanticBuilder::new()
         .with_excess_capacity(2.0)
         .with_enum_eval(true)
         .build(&program);
     let scoping = analysed.semantic.into_scoping();
     let mut options = TransformOptions::default();
-    // Without it an import that only later cells use would vanish.
-    options.typescript.only_remove_type_imports = true;
+    options.typescript.only_remove_type_imports = is_cell;
     let path = Path::new("cell.ts");
     let transformed =
         Transformer::new(allocator, path, &options).build_with_scoping(scoping, &mut program);
@@ -48,4 +52,18 @@ pub(super) fn to_javascript<'a>(
             "the TypeScript transformer gave no positions",
         )),
     }
+}
+
+/// `import { type A, type B } from "m"`, which would still load the module.
+fn imports_types(statement: &Statement<'_>) -> bool {
+    let Statement::ImportDeclaration(import) = statement else {
+        return false;
+    };
+    import.specifiers.as_ref().is_some_and(|specifiers| {
+        !specifiers.is_empty()
+            && specifiers.iter().all(|specifier| {
+                matches!(specifier, ImportDeclarationSpecifier::ImportSpecifier(specifier)
+                    if specifier.import_kind.is_type())
+            })
+    })
 }

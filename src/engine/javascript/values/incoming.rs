@@ -4,13 +4,12 @@ use crate::engine::javascript::realm::Realm;
 use crate::outcome::Json;
 
 /// A host's JSON as a value of the realm, without recursion that the text could drive too deep: `serde_json` refuses more
-/// than 128 levels.
+/// than 127 levels.
 pub(in crate::engine::javascript) fn from_json<R: Realm>(
     realm: &mut R,
     text: &str,
 ) -> Result<R::Value, String> {
-    let parsed: Ordered = serde_json::from_str(text)
-        .map_err(|error| format!("the value cannot be taken over: {error}"))?;
+    let parsed: Ordered = serde_json::from_str(text).map_err(|error| explain(&error))?;
     Ok(build(realm, parsed))
 }
 
@@ -33,6 +32,20 @@ pub(in crate::engine::javascript) fn from_answer<R: Realm>(
     let parsed = serde::Deserialize::deserialize(&mut deserializer);
     let parsed: Ordered = parsed.map_err(|error| error.to_string())?;
     Ok(build(realm, parsed))
+}
+
+fn explain(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    // serde_json tells its errors apart by their text alone.
+    if message.starts_with("recursion limit exceeded") {
+        return format!(
+            "the value is nested deeper than 127 levels at line {} column {}\nhint: hand it over flatter, or as a string for \
+             `JSON.parse`",
+            error.line(),
+            error.column()
+        );
+    }
+    format!("the value cannot be taken over: {message}")
 }
 
 /// JSON with its keys in their order.

@@ -1,7 +1,7 @@
 //! A line of `console.log`: format specifiers in the first argument, the others after it.
 
 use crate::engine::javascript::inspect::{Detail, inspect, number_text, primitive_text};
-use crate::engine::javascript::realm::{Kind, Realm};
+use crate::engine::javascript::realm::{Class, Kind, Realm};
 use crate::engine::javascript::sources::Sources;
 use crate::engine::javascript::values::to_json;
 
@@ -87,6 +87,14 @@ fn specified<R: Realm>(
     };
     match specifier {
         's' => match kind {
+            Kind::Object(Class::Function) => match realm.function_source(value) {
+                // The engines break the lines of a native function.
+                Some(source) if source.contains("[native code]") => {
+                    source.split_whitespace().collect::<Vec<_>>().join(" ")
+                }
+                Some(source) if source != "class" => source,
+                _ => inspect(realm, sources, value, of_depth(0)),
+            },
             Kind::Object(_) => inspect(realm, sources, value, of_depth(0)),
             primitive => primitive_text(&primitive),
         },
@@ -111,8 +119,8 @@ fn number(kind: &Kind, specifier: char) -> f64 {
             let text = text.clone().into_lossy();
             let text = text.trim();
             match specifier {
-                'd' if text.is_empty() => 0.0,
-                'd' => text.parse().unwrap_or(f64::NAN),
+                'd' => whole_number(text),
+                'i' if text.starts_with("0x") || text.starts_with("0X") => whole_number(text),
                 _ => leading_number(text),
             }
         }
@@ -122,6 +130,32 @@ fn number(kind: &Kind, specifier: char) -> f64 {
         number.trunc()
     } else {
         number
+    }
+}
+
+/// The number that a text is as a whole.
+fn whole_number(text: &str) -> f64 {
+    if text.is_empty() {
+        return 0.0;
+    }
+    for (prefixes, radix) in [(["0x", "0X"], 16), (["0o", "0O"], 8), (["0b", "0B"], 2)] {
+        if let Some(digits) = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)) {
+            let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix));
+            return match is_number {
+                true => {
+                    u64::from_str_radix(digits, radix).map_or(f64::INFINITY, |number| number as f64)
+                }
+                false => f64::NAN,
+            };
+        }
+    }
+    match text.trim_start_matches(['+', '-']) {
+        // Rust has more words for numbers.
+        "Infinity" => text.parse().unwrap_or(f64::NAN),
+        digits if digits.starts_with(|first: char| first.is_ascii_digit() || first == '.') => {
+            text.parse().unwrap_or(f64::NAN)
+        }
+        _ => f64::NAN,
     }
 }
 
