@@ -2,8 +2,9 @@
 //!
 //! The `git` command does the work, by its formats for programs. A repository is data that a stranger may have made, and its
 //! configuration can name programs: [`repository`] says which repository it is, and that it lies inside the workspace;
-//! [`hardened`] runs git so that it starts nothing but itself.
+//! [`hardened`] runs git so that it starts nothing but itself; [`confined`] has the kernel hold it to both.
 
+mod confined;
 mod hardened;
 mod log;
 mod repository;

@@ -41,6 +41,8 @@ pub(super) struct Program {
     pub(super) timeout: Duration,
     /// Bytes of each stream that are kept.
     pub(super) budget: usize,
+    /// Landlock's rules for all of it, if there are any.
+    pub(super) rules: Option<OwnedFd>,
 }
 
 /// What a program came to.
@@ -148,15 +150,16 @@ impl Program {
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         let folder = self.folder.as_raw_fd();
-        // SAFETY: the closure allocates nothing and takes no lock: it makes system calls. `folder` is open until the
-        // program has been started, since `self` owns it.
-        unsafe { command.pre_exec(move || prepare(folder)) };
+        let rules = self.rules.as_ref().map(AsRawFd::as_raw_fd);
+        // SAFETY: the closure allocates nothing and takes no lock: it makes system calls. Both descriptors are open until
+        // the program has been started, since `self` owns them.
+        unsafe { command.pre_exec(move || prepare(folder, rules)) };
         command.spawn()
     }
 }
 
 /// In the child, before it becomes the program.
-fn prepare(folder: RawFd) -> io::Result<()> {
+fn prepare(folder: RawFd, rules: Option<RawFd>) -> io::Result<()> {
     // SAFETY: system calls alone, on numbers.
     unsafe {
         if libc::fchdir(folder) != 0 || libc::setsid() < 0 {
@@ -169,6 +172,12 @@ fn prepare(folder: RawFd) -> io::Result<()> {
             libc::c_uint::MAX,
             libc::CLOSE_RANGE_CLOEXEC,
         );
+        if let Some(rules) = rules
+            && (libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+                || libc::syscall(libc::SYS_landlock_restrict_self, rules, 0) != 0)
+        {
+            return Err(io::Error::last_os_error());
+        }
     }
     Ok(())
 }

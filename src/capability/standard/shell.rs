@@ -132,6 +132,8 @@ async fn run(workspace: Workspace, call: Call) -> Result<Answer, CapabilityError
             .map(String::into_bytes),
         timeout,
         budget: KEPT_BYTES,
+        // The command may do what the host may.
+        rules: None,
     };
     let finished = program.run().await.map_err(|error| {
         CapabilityError::tool(format!(

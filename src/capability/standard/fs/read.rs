@@ -49,7 +49,7 @@ fn count(call: &Call, name: &str) -> Result<Option<u64>, CapabilityError> {
     // As a float, since an integer may come as `3.0`.
     match call.argument::<Option<f64>>(name)? {
         None => Ok(None),
-        Some(number) if number >= 0.0 && number <= 9e15 => Ok(Some(number as u64)),
+        Some(number) if (0.0..=9e15).contains(&number) => Ok(Some(number as u64)),
         Some(number) => Err(CapabilityError::tool(format!(
             "`{name}` is {number}, and must be 0 or more"
         ))),

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io;
 use std::time::Duration;
 
-use super::Repository;
+use super::{Repository, confined};
 use crate::capability::CapabilityError;
 use crate::capability::standard::program::{Finished, Kept, Program};
 use crate::capability::standard::{environment, in_words};
@@ -156,7 +156,9 @@ async fn start(
         .iter()
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
-    environment.push(("PATH".into(), environment::path()));
+    let path = environment::path();
+    let rules = confined::rules(root, &path);
+    environment.push(("PATH".into(), path));
     environment.push(("GIT_DIR".into(), root.join(&repository.data).into()));
     environment.push(("GIT_WORK_TREE".into(), folder.into()));
     environment.push(("GIT_CONFIG_COUNT".into(), settings.len().to_string().into()));
@@ -178,6 +180,7 @@ async fn start(
         input: None,
         timeout: LONGEST,
         budget: KEPT_BYTES,
+        rules,
     };
     let finished = program.run().await.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {

@@ -2,12 +2,18 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::Http;
-use crate::capability::{Capability, CapabilityError, CapabilityErrorKind};
+use super::addresses::Guard;
+use super::allowed::Allowed;
+use super::exchange::Request;
+use super::{Http, Web, client};
+use crate::capability::standard::testing::runtime;
+use crate::capability::{Call, Capability, CapabilityError, CapabilityErrorKind};
+use crate::outcome::Json;
 
 /// A server that answers each request by what `respond` makes of its head and body.
 fn serve(respond: impl Fn(&str, &str) -> Vec<u8> + Send + 'static) -> SocketAddr {
@@ -285,20 +291,91 @@ fn each_redirect_is_checked_anew() {
 
 #[test]
 fn a_redirect_to_a_private_address_is_refused() {
-    // Only the redirect's target is refused here: the guard is strict for the second request alone.
-    let guard = super::addresses::Guard {
-        allows_private: false,
-    };
-    for url in [
-        "http://127.0.0.1/",
-        "http://169.254.169.254/latest",
-        "http://[fe80::1]/",
-        "http://10.0.0.1:8080/",
+    let address = serve(|head, _| {
+        let to = head
+            .split(' ')
+            .nth(1)
+            .unwrap()
+            .trim_start_matches('/')
+            .to_owned();
+        match to.is_empty() {
+            true => response("200 OK", "", b"reached"),
+            false => response("302 Found", &format!("location: http://{to}/\r\n"), b""),
+        }
+    });
+    let port = address.port();
+    let (strict, lenient) = (
+        Guard {
+            allows_private: false,
+        },
+        Guard {
+            allows_private: true,
+        },
+    );
+    let hosts = ["127.0.0.1", "localhost", "169.254.169.254"].map(str::to_owned);
+    // The first request is let through by what is not asked for it: the resolver for an address, the look at the URL for
+    // a name. The second meets the other.
+    for (resolver, look, first, second, passes) in [
+        (
+            lenient,
+            strict,
+            "localhost",
+            format!("localhost:{port}"),
+            true,
+        ),
+        (
+            lenient,
+            strict,
+            "localhost",
+            format!("127.0.0.1:{port}"),
+            false,
+        ),
+        (
+            lenient,
+            strict,
+            "localhost",
+            "169.254.169.254".to_owned(),
+            false,
+        ),
+        (
+            strict,
+            lenient,
+            "127.0.0.1",
+            format!("127.0.0.1:{port}"),
+            true,
+        ),
+        (
+            strict,
+            lenient,
+            "127.0.0.1",
+            format!("localhost:{port}"),
+            false,
+        ),
     ] {
-        assert!(
-            guard.check(&reqwest::Url::parse(url).unwrap()).is_err(),
-            "{url}"
-        );
+        let web = Web {
+            allowed: Allowed::read(&hosts).unwrap(),
+            client: client(resolver).unwrap(),
+            guard: look,
+            body_bytes: 1000,
+        };
+        let call = Call {
+            arguments: Arc::new(
+                Json::of(&json!({"url": format!("http://{first}:{port}/{second}")})).unwrap(),
+            ),
+            cancelled: Arc::default(),
+        };
+        let made = runtime().block_on(Request::read(&call).unwrap().make(&web));
+        match passes {
+            true => assert_eq!(made.unwrap().text.as_deref(), Some("reached")),
+            false => {
+                let error = made.map(|answer| answer.text).unwrap_err();
+                assert_eq!(error.kind, CapabilityErrorKind::Permission, "{error}");
+                assert!(
+                    error.message.ends_with("which is no public address"),
+                    "{error}"
+                );
+            }
+        }
     }
 }
 

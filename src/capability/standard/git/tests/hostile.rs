@@ -222,6 +222,43 @@ fn data_outside_of_the_workspace_is_refused() {
 }
 
 #[test]
+fn links_deep_in_the_data_lead_nowhere() {
+    if !crate::Isolation::of_this_kernel().holds_files() {
+        return;
+    }
+    let (other, _) = repository();
+    let (folder, capability) = repository();
+    let data = folder.path().join(".git");
+    std::fs::remove_dir_all(data.join("refs/heads")).unwrap();
+    symlink(
+        other.path().join(".git/refs/heads"),
+        data.join("refs/heads"),
+    )
+    .unwrap();
+    for entry in std::fs::read_dir(other.path().join(".git/objects")).unwrap() {
+        let entry = entry.unwrap();
+        let _ = std::fs::remove_dir_all(data.join("objects").join(entry.file_name()));
+        symlink(entry.path(), data.join("objects").join(entry.file_name())).unwrap();
+    }
+    // It is a trap: without the kernel's rules, git finds everything.
+    git(folder.path(), &["show", "HEAD"]);
+    for action in ["show", "diff", "log"] {
+        let arguments = match action {
+            "show" => json!({"revision": "main"}),
+            _ => json!({}),
+        };
+        let text = match capability.call_blocking(action, &arguments) {
+            Ok(answer) => answer.to_string(),
+            Err(error) => error.message,
+        };
+        assert!(
+            !text.contains("second") && !text.contains("+two"),
+            "{action}: {text}"
+        );
+    }
+}
+
+#[test]
 fn a_working_tree_elsewhere_and_a_repository_above_are_not_taken() {
     let (folder, capability) = repository();
     let elsewhere = tempfile::tempdir().unwrap();
