@@ -6,6 +6,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{Repository, confined};
@@ -14,6 +15,12 @@ use crate::capability::standard::program::{Finished, Kept, Program};
 use crate::capability::standard::{environment, in_words};
 
 const LONGEST: Duration = Duration::from_secs(30);
+
+/// The first git that takes all of [`SETTINGS`] and its kin from the environment: an older one would not heed them.
+const OLDEST: (u32, u32) = (2, 32);
+
+/// Whether git has been found to be new enough. One that is replaced by an older one while a host runs is not noticed.
+static IS_RECENT: AtomicBool = AtomicBool::new(false);
 
 /// Bytes of output that are kept.
 const KEPT_BYTES: usize = 2 << 20;
@@ -30,9 +37,12 @@ const SETTINGS: &[(&str, &str)] = &[
     ("core.attributesFile", "/dev/null"),
     ("core.excludesFile", "/dev/null"),
     ("core.untrackedCache", "false"),
+    ("core.quotePath", "false"),
     ("credential.helper", ""),
     ("diff.external", ""),
     ("diff.autoRefreshIndex", "false"),
+    ("diff.mnemonicPrefix", "false"),
+    ("diff.noPrefix", "false"),
     ("gpg.program", "false"),
     ("gpg.openpgp.program", "false"),
     ("gpg.ssh.program", "false"),
@@ -73,6 +83,7 @@ pub(super) async fn run(
     repository: &Repository,
     arguments: Vec<OsString>,
 ) -> Result<Output, CapabilityError> {
+    check_version(repository).await?;
     let filters = filters(repository).await?;
     let finished = start(repository, &filters, arguments).await?;
     match finished.exit_code {
@@ -89,6 +100,29 @@ pub(super) async fn has_commits(repository: &Repository) -> Result<bool, Capabil
     let arguments = ["rev-parse", "--verify", "--quiet", "HEAD"].map(OsString::from);
     let finished = start(repository, &[], arguments.to_vec()).await?;
     Ok(finished.exit_code == Some(0))
+}
+
+/// Refuses a git that would not heed what it is told.
+async fn check_version(repository: &Repository) -> Result<(), CapabilityError> {
+    if IS_RECENT.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let finished = start(repository, &[], vec!["version".into()]).await?;
+    let said = finished.stdout.text.trim();
+    if version(said).is_none_or(|version| version < OLDEST) {
+        let (major, minor) = OLDEST;
+        return Err(CapabilityError::tool(format!(
+            "git {major}.{minor} or newer is needed, and this machine has `{said}`: install a newer git"
+        )));
+    }
+    IS_RECENT.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// The first two numbers of `git version 2.47.3`.
+fn version(said: &str) -> Option<(u32, u32)> {
+    let mut numbers = said.strip_prefix("git version ")?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 /// The names of the filters that the repository's configuration knows.
@@ -184,7 +218,7 @@ async fn start(
     };
     let finished = program.run().await.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
-            CapabilityError::tool("there is no `git` on this machine: install git 2.32 or newer")
+            CapabilityError::tool("there is no `git` on this machine: install git, 2.32 or newer")
         }
         _ => CapabilityError::tool(format!("cannot run git: {}", in_words(&error))),
     })?;
@@ -194,5 +228,24 @@ async fn start(
             LONGEST.as_secs()
         ))),
         false => Ok(finished),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read() {
+        for (said, read) in [
+            ("git version 2.47.3", Some((2, 47))),
+            ("git version 2.39.5 (Apple Git-154)", Some((2, 39))),
+            ("git version 2.54.0.windows.1", Some((2, 54))),
+            ("git version 3.0", Some((3, 0))),
+            ("", None),
+            ("git version x", None),
+        ] {
+            assert_eq!(version(said), read, "{said}");
+        }
     }
 }
