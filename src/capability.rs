@@ -10,6 +10,8 @@ mod error;
 mod names;
 mod permission;
 mod signature;
+#[cfg(feature = "capabilities")]
+pub mod standard;
 mod stubs;
 
 use std::sync::Arc;

@@ -72,6 +72,8 @@ pub use engine::javascript::internals as javascript_internals;
 #[doc(hidden)]
 pub use engine::python::internals;
 
+#[cfg(feature = "capabilities")]
+pub use capability::standard as capabilities;
 pub use capability::{
     Action, Call, Capability, CapabilityError, CapabilityErrorKind, Decision, InvalidSignature,
     Permission, Requested, Signature,

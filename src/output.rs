@@ -12,6 +12,8 @@ use crate::outcome::Display;
 
 pub use events::{Event, Events};
 pub(crate) use events::{EventSender, event_stream, paced_stream};
+#[cfg(feature = "capabilities")]
+pub(crate) use ledger::Ledger;
 pub(crate) use transcript::Transcript;
 
 /// One of the two streams a cell prints to.

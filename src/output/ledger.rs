@@ -9,7 +9,7 @@ const MARKER_BYTES: usize = 96;
 
 /// The head and the tail of a stream. Memory is bounded by the budget, whatever is written.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     budget: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -18,7 +18,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn new(budget: usize) -> Self {
+    pub(crate) fn new(budget: usize) -> Self {
         Self {
             budget,
             ..Self::default()
@@ -26,7 +26,7 @@ impl Ledger {
     }
 
     /// The head may hold the whole budget as long as nothing is over it; half of it stays when the tail begins.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         self.lines += newlines(bytes);
         if self.tail.is_empty() {
@@ -69,7 +69,7 @@ impl Ledger {
     /// The text and, when it is not whole, what was cut; the ledger is empty afterwards.
     ///
     /// Bytes that are not UTF-8 become U+FFFD. The cut falls between characters.
-    pub(super) fn take(&mut self) -> (String, Option<Cut>) {
+    pub(crate) fn take(&mut self) -> (String, Option<Cut>) {
         let Self {
             head,
             tail,
