@@ -53,6 +53,35 @@ pub fn fs(workspace: impl AsRef<Path>) -> Result<Capability, RuntimeError> {
     Ok(fs::capability(Workspace::open(workspace.as_ref())?))
 }
 
+/// The ready-made capability of a name: `fs`, `shell`, `git` or `search`, in a folder.
+///
+/// `http` is none of them, since it needs to know which hosts it may reach.
+///
+/// # Errors
+///
+/// When there is none of the name, or `workspace` is no folder that can be opened.
+///
+/// # Examples
+///
+/// ```
+/// use warmcell::capabilities;
+///
+/// assert_eq!(capabilities::named("search", std::env::temp_dir())?.name(), "search");
+/// assert!(capabilities::named("mail", std::env::temp_dir()).is_err());
+/// # Ok::<(), warmcell::RuntimeError>(())
+/// ```
+pub fn named(name: &str, workspace: impl AsRef<Path>) -> Result<Capability, RuntimeError> {
+    match name {
+        "fs" => fs(workspace),
+        "shell" => shell(workspace),
+        "git" => git(workspace),
+        "search" => search(workspace),
+        _ => Err(RuntimeError::InvalidOption(format!(
+            "there is no capability `{name}`\nhint: use `fs`, `shell`, `git`, `search`, or `http` with the hosts that it may reach"
+        ))),
+    }
+}
+
 /// Commands: `run`.
 ///
 /// A command begins in `workspace` or a folder of it; it can reach everything that the host can. It gets the variables that

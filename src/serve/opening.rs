@@ -1,9 +1,11 @@
 //! The parameters of `open`, and how they become a session's builder.
 
+use std::path::Path;
 use std::time::Duration;
 
+use serde::Deserialize;
 use warmcell::{
-    Backup, Integers, JavaScriptEngine, Language, Limits, Placement, Sandbox, Session,
+    Backup, Capability, Integers, JavaScriptEngine, Language, Limits, Placement, Sandbox, Session,
     SessionBuilder,
 };
 
@@ -62,7 +64,8 @@ pub(super) fn read(mut params: Fields) -> Result<Opening, Problem> {
     if let Some(limits) = params.fields("limits")? {
         builder = builder.limits(read_limits(limits)?);
     }
-    if let Some(folder) = params.text("cwd")? {
+    let cwd = params.text("cwd")?;
+    if let Some(folder) = &cwd {
         builder = builder.cwd(folder);
     }
     let python = params.text("python")?;
@@ -88,16 +91,23 @@ pub(super) fn read(mut params: Fields) -> Result<Opening, Problem> {
     if let Some(backup) = params.choice("backup", &backups)? {
         builder = builder.backup(backup);
     }
-    if let Some(sandbox) = params.choice("sandbox", &SANDBOXES)? {
-        builder = builder.sandbox(sandbox);
-    }
-    if let Some(folder) = params.text("workspace")? {
+    let sandbox = params.choice("sandbox", &SANDBOXES)?.unwrap_or_default();
+    builder = builder.sandbox(sandbox);
+    let workspace = params.text("workspace")?;
+    let asked: Vec<Asked> = params.list("capabilities")?.unwrap_or_default();
+    // Without a sandbox it is the folder of the capabilities alone.
+    if let Some(folder) = &workspace
+        && (asked.is_empty() || sandbox != Sandbox::Off)
+    {
         builder = builder.workspace(folder);
+    }
+    let folder = workspace.or(cwd).unwrap_or_else(|| ".".to_owned());
+    for capability in capabilities(asked, Path::new(&folder))? {
+        builder = builder.capability(capability);
     }
     if let Some(allowed) = params.flag("network")? {
         builder = builder.network(allowed);
     }
-    refuse_capabilities(&mut params)?;
     let functions = params.list("functions")?.unwrap_or_default();
     params.finish()?;
     Ok(Opening {
@@ -141,16 +151,48 @@ fn read_limits(mut given: Fields) -> Result<Limits, Problem> {
     Ok(limits)
 }
 
-/// What later versions will take is refused by name, so that no host believes its cells have what they lack. A list of
-/// nothing asks for nothing.
-fn refuse_capabilities(params: &mut Fields) -> Result<(), Problem> {
-    let field = "capabilities";
-    if let Some(given) = params.raw(field)
-        && given.get() != "[]"
-    {
-        return Err(Problem::invalid_params(format!(
-            "`{field}` is given, and this version of warmcell has no capabilities of its own\nhint: leave `{field}` out, and offer functions of yours by `functions`"
-        )));
-    }
-    Ok(())
+/// A capability that a client asks for.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Asked {
+    Name(String),
+    Http { http: Web },
+}
+
+/// What HTTP may reach.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(
+    not(feature = "http"),
+    expect(dead_code, reason = "read to refuse it by name")
+)]
+struct Web {
+    hosts: Vec<String>,
+}
+
+/// The ready-made capabilities that a client asks for, in a folder.
+fn capabilities(asked: Vec<Asked>, folder: &Path) -> Result<Vec<Capability>, Problem> {
+    asked
+        .into_iter()
+        .map(|asked| {
+            let made = match asked {
+                #[cfg(feature = "capabilities")]
+                Asked::Name(name) => warmcell::capabilities::named(&name, folder),
+                #[cfg(feature = "http")]
+                Asked::Http { http } => warmcell::capabilities::http(http.hosts),
+                #[cfg(not(feature = "http"))]
+                Asked::Http { .. } => return Err(not_built("http", folder)),
+                #[cfg(not(feature = "capabilities"))]
+                Asked::Name(_) => return Err(not_built("capabilities", folder)),
+            };
+            made.map_err(|error| Problem::invalid_params(format!("`capabilities`: {error}")))
+        })
+        .collect()
+}
+
+#[cfg(not(feature = "http"))]
+fn not_built(feature: &str, _: &Path) -> Problem {
+    Problem::invalid_params(format!(
+        "`capabilities` asks for what this build does not have\nhint: build warmcell with the feature `{feature}`"
+    ))
 }

@@ -183,3 +183,37 @@ fn functions_that_cannot_be_are_refused_by_name() {
         assert!(message.contains(part), "{message}");
     }
 }
+
+#[test]
+fn ready_made_capabilities_work_in_the_workspace() {
+    let folder =
+        std::env::temp_dir().join(format!("warmcell-test-workspace-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("data.csv"), "a,b\n1,2\n").expect("a file");
+    for (language, code) in [
+        (
+            "python",
+            "found = search.search('1,2')['matches'][0]['path']\nran = shell.run('echo $((40 + 2))')['stdout']\ntry:\n    fs.read('../../etc/passwd')\nexcept CapabilityError as error:\n    return [fs.read('data.csv'), found, ran, error.kind]",
+        ),
+        (
+            "javascript",
+            "const found = (await search.search('1,2')).matches[0].path; const ran = (await shell.run('echo $((40 + 2))')).stdout; try { await fs.read('../../etc/passwd') } catch (error) { return [await fs.read('data.csv'), found, ran, error.kind] }",
+        ),
+    ] {
+        for sandbox in ["off", "read-only"] {
+            let mut server = Server::start();
+            let opened = server.call(
+                "open",
+                json!({ "language": language, "workspace": folder, "sandbox": sandbox, "capabilities": ["fs", "shell", "search", { "http": { "hosts": ["example.org"] } }] }),
+            );
+            let session = opened["session"].as_str().unwrap().to_owned();
+            let outcome = server.cell(&session, code);
+            assert_eq!(
+                outcome["value"],
+                json!(["a,b\n1,2\n", "data.csv", "42\n", "permission"]),
+                "{outcome}"
+            );
+        }
+    }
+    std::fs::remove_dir_all(&folder).expect("it goes");
+}

@@ -114,8 +114,8 @@ fn wrong_parameters_are_named_with_what_is_allowed() {
             "`python`: `/no/such` does not exist",
         ),
         (
-            json!({ "language": "python", "capabilities": ["fs"] }),
-            "`capabilities` is given, and this version",
+            json!({ "language": "python", "capabilities": ["mail"] }),
+            "`capabilities`: there is no capability `mail`",
         ),
         (
             json!({ "language": "python", "limits": 5 }),
