@@ -2,7 +2,9 @@
 //!
 //! It has a session of its own and with it a process group: no terminal of the host's to ask at, and one signal ends all of
 //! it. The group is killed before its leader is reaped: as long as that one's number is taken, so is the group's, and no
-//! stranger is hit. tokio's own processes would not do: they reap by themselves, and catch SIGCHLD in the host. Output is read until the end, whatever of it is kept: a full pipe would stop the program.
+//! stranger is hit. Output is read until the end, whatever of it is kept: a full pipe would stop the program.
+//!
+//! tokio's own processes would not do: they reap by themselves, and one that is dropped has them catch SIGCHLD in the host.
 
 use std::ffi::OsString;
 use std::io;
