@@ -35,7 +35,7 @@ fn certificate() -> Option<(tempfile::TempDir, [std::path::PathBuf; 2])> {
         ])
         .args([
             "-subj",
-            "/CN=localhost",
+            "/CN=a server of a test",
             "-addext",
             "subjectAltName=DNS:localhost",
             "-addext",
