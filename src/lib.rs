@@ -37,13 +37,14 @@
 //! - [`Language`] and [`JavaScriptEngine`] say what its cells are written in and run on.
 //! - [`EngineFacts`] says what a session would run on, before one is opened.
 //! - [`Event`] and [`Events`] are a cell's output while it runs.
+//! - [`Capability`] is what cells may call of the host; `capabilities` has ready-made ones.
 //!
 //! Futures need no runtime: they work on any executor, and [`Execution::wait`] needs none at all.
 //!
 //! # Features
 //!
-//! `python`, `javascript` (JavaScript and TypeScript on boa), `quickjs` (the same on QuickJS) and `cli` (the binary), all on by
-//! default. A host that runs boa with a memory limit of its own makes `CountingAllocator` its global allocator.
+//! `python`, `javascript` (JavaScript and TypeScript on boa), `quickjs` (the same on QuickJS), `capabilities` (ready-made ones:
+//! files, a shell, git, search), `http` (one for HTTP) and `cli` (the binary), all on by default. A host that runs boa with a memory limit of its own makes `CountingAllocator` its global allocator.
 //!
 //! # Trust
 //!

@@ -1,8 +1,8 @@
 //! Ready-made capabilities: [`fs`], [`shell`], [`git`], [`search`] and, with the feature `http`, [`http`].
 //!
 //! Each function makes a [`Capability`] that a host hands to its sessions, alone or with others. What an action may reach is
-//! decided here and nowhere else: whatever has to do with files goes through a [`Workspace`](workspace::Workspace), whatever
-//! starts a program through [`program`]; no other file of the module opens a path or spawns.
+//! decided here and nowhere else: whatever has to do with files goes through `workspace.rs`, whatever starts a
+//! program through `program.rs`; no other file of the module opens a path or spawns.
 //!
 //! A capability is no sandbox of the session itself. Code in process can do what the host can, capabilities or not; a worker
 //! with a sandbox can do little more than call them. And [`shell`] runs whatever it is told, with the host's own rights.
@@ -17,6 +17,8 @@ mod search;
 mod shell;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod walk;
 mod workspace;
 

@@ -109,7 +109,7 @@ impl Http {
         };
         let web = Arc::new(Web {
             allowed: Allowed::read(&self.hosts).map_err(RuntimeError::InvalidOption)?,
-            client: client(guard)
+            client: client(guard, trusted())
                 .map_err(|error| RuntimeError::Unavailable(format!("no HTTP: {error}")))?,
             guard,
             body_bytes: self.body_bytes,
@@ -150,12 +150,16 @@ struct Answer {
     truncated: bool,
 }
 
-fn client(guard: Guard) -> Result<Client, String> {
+/// The authorities that the machine trusts. Without any, `https` fails with the reason, and `http` goes on.
+fn trusted() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}
+
+fn client(guard: Guard, roots: RootCertStore) -> Result<Client, String> {
     // A provider of our own: the one of the whole process is the host's to choose.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut roots = RootCertStore::empty();
-    // Without any, `https` fails with the reason, and `http` goes on.
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let tls = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?

@@ -3,20 +3,22 @@
 //! It has a session of its own and with it a process group: no terminal of the host's to ask at, and one signal ends all of
 //! it. The group is killed before its leader is reaped: as long as that one's number is taken, so is the group's, and no
 //! stranger is hit. Output is read until the end, whatever of it is kept: a full pipe would stop the program.
+//!
+//! tokio's own processes would not do: they reap by themselves, and one that is dropped has them catch SIGCHLD in the host.
 
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::pin::pin;
-use std::process::Stdio;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use cap_std::fs::Dir;
 use serde::Serialize;
 use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, Interest};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::{sleep, timeout};
 
 use crate::outcome::Cut;
@@ -25,7 +27,7 @@ use crate::output::Ledger;
 /// How long the pipes are read after the program's end: what still holds them has left its group.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How long a program that was killed is waited for; one that the kernel does not let go is left to it.
+/// How long a program that was killed is waited for; one that the kernel does not let go is left to a thread.
 const REAP: Duration = Duration::from_secs(5);
 
 /// What is started, and what it is held to.
@@ -47,7 +49,7 @@ pub(super) struct Program {
 
 /// What a program came to.
 pub(super) struct Finished {
-    /// As a shell tells it: 128 and the signal's number for one that was killed.
+    /// As a shell tells it: 128 and the signal's number for one that was killed. None where nobody knows.
     pub(super) exit_code: Option<i32>,
     pub(super) signal: Option<i32>,
     pub(super) stdout: Kept,
@@ -88,14 +90,11 @@ impl Program {
     ///
     /// When it cannot be started.
     pub(super) async fn run(self) -> io::Result<Finished> {
-        let mut child = self.start()?;
-        // Dropped before the child, which would reap.
-        let mut group = Group::of(&child)?;
+        let mut group = Group::of(self.start()?);
         let end = group.end()?;
-        let (stdin, stdout, stderr) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (stdin, stdout, stderr) = group.pipes()?;
         let mut kept = (Ledger::new(self.budget), Ledger::new(self.budget));
-        let (timed_out, status) = {
+        let timed_out = {
             let mut transfer = pin!(async {
                 let feed = async {
                     if let (Some(mut stdin), Some(input)) = (stdin, &self.input) {
@@ -115,16 +114,13 @@ impl Program {
                 }
             };
             group.kill();
-            let status = timeout(REAP, child.wait()).await;
-            if status.is_ok() {
-                group.forget();
-            }
             if !is_transferred {
                 let _ = timeout(GRACE, &mut transfer).await;
             }
-            (timed_out, status)
+            timed_out
         };
-        let status = status.ok().transpose()?;
+        let _ = timeout(REAP, end.readable()).await;
+        let status = group.reap();
         let signal = status.and_then(|status| status.signal());
         let exit_code = status.and_then(|status| status.code());
         Ok(Finished {
@@ -147,8 +143,7 @@ impl Program {
                 None => Stdio::null(),
             })
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
+            .stderr(Stdio::piped());
         let folder = self.folder.as_raw_fd();
         let rules = self.rules.as_ref().map(AsRawFd::as_raw_fd);
         // SAFETY: the closure allocates nothing and takes no lock: it makes system calls. Both descriptors are open until
@@ -182,7 +177,7 @@ fn prepare(folder: RawFd, rules: Option<RawFd>) -> io::Result<()> {
     Ok(())
 }
 
-async fn drain(stream: Option<impl AsyncRead + Unpin>, ledger: &mut Ledger) {
+async fn drain(stream: Option<Receiver>, ledger: &mut Ledger) {
     let Some(mut stream) = stream else {
         return;
     };
@@ -204,28 +199,47 @@ impl From<Ledger> for Kept {
     }
 }
 
-/// The process group of a program that has not been reaped; killed when dropped.
+/// A program with its process group; killed and reaped when dropped.
 struct Group {
-    leader: Option<libc::pid_t>,
+    /// Until it has been reaped: after that its number may be another's.
+    leader: Option<Child>,
 }
 
+type Pipes = (Option<Sender>, Option<Receiver>, Option<Receiver>);
+
 impl Group {
-    fn of(child: &Child) -> io::Result<Self> {
-        let leader = child
-            .id()
-            .and_then(|id| libc::pid_t::try_from(id).ok())
-            .ok_or_else(|| io::Error::other("the program has no process"))?;
-        Ok(Self {
+    fn of(leader: Child) -> Self {
+        Self {
             leader: Some(leader),
-        })
+        }
+    }
+
+    fn number(&self) -> Option<libc::pid_t> {
+        let leader = self.leader.as_ref()?;
+        libc::pid_t::try_from(leader.id()).ok()
+    }
+
+    /// This side of its standard streams.
+    fn pipes(&mut self) -> io::Result<Pipes> {
+        let Some(leader) = &mut self.leader else {
+            return Ok((None, None, None));
+        };
+        let stdin = leader.stdin.take().map(OwnedFd::from);
+        let stdout = leader.stdout.take().map(OwnedFd::from);
+        let stderr = leader.stderr.take().map(OwnedFd::from);
+        Ok((
+            stdin.map(Sender::from_owned_fd).transpose()?,
+            stdout.map(Receiver::from_owned_fd).transpose()?,
+            stderr.map(Receiver::from_owned_fd).transpose()?,
+        ))
     }
 
     /// What can be read once the leader has ended, without reaping it.
     fn end(&self) -> io::Result<AsyncFd<OwnedFd>> {
-        let leader = self.leader.unwrap_or(-1);
         // SAFETY: opens a descriptor, which is ours alone, and is closed by an exec.
         let descriptor = unsafe {
-            let descriptor = libc::syscall(libc::SYS_pidfd_open, leader, 0);
+            let number = self.number().unwrap_or(-1);
+            let descriptor = libc::syscall(libc::SYS_pidfd_open, number, 0);
             if descriptor < 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -237,20 +251,31 @@ impl Group {
     }
 
     fn kill(&self) {
-        if let Some(leader) = self.leader {
+        if let Some(number) = self.number() {
             // SAFETY: a signal to a group whose leader's number is still taken, since nobody has reaped it.
-            unsafe { libc::kill(-leader, libc::SIGKILL) };
+            unsafe { libc::kill(-number, libc::SIGKILL) };
         }
     }
 
-    /// The leader has been reaped: its number may be another's.
-    fn forget(&mut self) {
-        self.leader = None;
+    /// How the leader ended. None where it has not, or somebody else has reaped it: a host that ignores SIGCHLD does, and
+    /// a program in it that waits for anybody.
+    fn reap(&mut self) -> Option<ExitStatus> {
+        let status = self.leader.as_mut()?.try_wait();
+        if !matches!(status, Ok(None)) {
+            self.leader = None;
+        }
+        status.ok().flatten()
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
+        self.reap();
+        if let Some(mut leader) = self.leader.take() {
+            // It takes a moment to die, for which nobody here can wait.
+            let reaper = std::thread::Builder::new().name("warmcell-reaper".to_owned());
+            let _ = reaper.spawn(move || leader.wait());
+        }
     }
 }

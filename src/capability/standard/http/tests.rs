@@ -1,5 +1,7 @@
 //! Requests to a server of the test's, and to where none may go.
 
+mod tls;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -354,7 +356,7 @@ fn a_redirect_to_a_private_address_is_refused() {
     ] {
         let web = Web {
             allowed: Allowed::read(&hosts).unwrap(),
-            client: client(resolver).unwrap(),
+            client: client(resolver, super::trusted()).unwrap(),
             guard: look,
             body_bytes: 1000,
         };
@@ -393,4 +395,12 @@ fn a_port_that_nobody_listens_at_is_told() {
         error.message.to_lowercase().contains("connection refused"),
         "{error}"
     );
+}
+
+#[test]
+fn a_server_that_does_not_speak_tls_is_told() {
+    let address = serve(|_, _| response("200 OK", "", b"plain"));
+    let error = request(&local(), json!({"url": format!("https://{address}/")})).unwrap_err();
+    assert_eq!(error.kind, CapabilityErrorKind::Tool);
+    assert!(error.message.contains("InvalidContentType"), "{error}");
 }

@@ -15,6 +15,9 @@ use crate::capability::{Capability, CapabilityErrorKind};
 /// What lies outside, and no answer may hold.
 const CANARY: &str = "canary-in-the-cold";
 
+/// How many of the calls change nothing.
+const READING: usize = 6;
+
 /// `ws` is the workspace; `ws-evil` and `outside` lie beside it.
 struct Place {
     folder: TempDir,
@@ -79,6 +82,20 @@ impl Place {
         seen
     }
 
+    /// Whether a path leads into the folder of the test, as the system sees it: to the workspace or beside it.
+    fn is_of_this_test(&self, path: &str) -> bool {
+        let root = self.folder.path().canonicalize().unwrap();
+        let whole = root.join("ws").join(path);
+        let above = |path: &Path| path.parent().map(Path::to_owned);
+        match whole.canonicalize() {
+            Ok(real) => real != root && real.starts_with(&root),
+            // Nothing is there: what could be made goes where the folder above it is.
+            Err(_) => above(&whole)
+                .and_then(|above| above.canonicalize().ok())
+                .is_none_or(|above| above.starts_with(&root)),
+        }
+    }
+
     /// All that can be done with a path; gives the answers.
     fn everything(&self, path: &str, other: &str) -> Vec<String> {
         let root = self.folder.path().to_str().unwrap();
@@ -98,10 +115,16 @@ impl Place {
             ("remove", json!({"path": other})),
             ("remove", json!({"path": path, "recursive": true})),
         ];
+        // Were something broken, a test should take its own folder along, and no other.
+        let changes = if self.is_of_this_test(&path) && self.is_of_this_test(&other) {
+            calls.len()
+        } else {
+            READING
+        };
         let searched = json!({"pattern": "canary|inside", "path": path});
         let mut answers = vec![said(&self.search, "search", &searched)];
         answers.extend(
-            calls
+            calls[..changes]
                 .iter()
                 .map(|(action, given)| said(&self.files, action, given)),
         );
@@ -139,23 +162,40 @@ fn path() -> impl Strategy<Value = String> {
         1 => Just("/proc/self/cwd/"),
         1 => Just("/proc/self/root/{root}/outside/"),
     ];
-    (start, relative).prop_map(|(start, relative)| format!("{start}{relative}"))
+    let anywhere = (start, relative).prop_map(|(start, relative)| format!("{start}{relative}"));
+    // Most links lead to where one of these is.
+    let ends = prop::sample::select(vec![
+        "",
+        "/f",
+        "/a",
+        "/a/f",
+        "/a/b/f",
+        "/new",
+        "/outside/f",
+        "/outside/a/f",
+        "/../f",
+        "/../outside/f",
+        "/l0/f",
+    ]);
+    let by_link =
+        (prop::sample::select(LINKS.to_vec()), ends).prop_map(|(link, end)| format!("{link}{end}"));
+    prop_oneof![anywhere, by_link]
 }
+
+const LINKS: [&str; 8] = ["l0", "l1", "l2", "a/l0", "a/l1", "a/b/l0", "a/b/l2", "c/l1"];
 
 /// Links at any depth, to anything, to each other as well.
 fn links() -> impl Strategy<Value = Vec<(String, String)>> {
-    let name = prop::sample::select(vec![
-        "l0", "l1", "l2", "a/l0", "a/l1", "a/b/l0", "a/b/l2", "c/l1",
-    ]);
+    let name = prop::sample::select(LINKS.to_vec());
     let target = prop_oneof![
         1 => path(),
-        2 => prop::sample::select(vec![
+        4 => prop::sample::select(vec![
             "..", "../..", "../outside", "../../outside", "../../../outside", "../ws-evil", "../f", "{root}",
-            "{root}/outside", "{root}/outside/a/f", "{root}/outside/new", "{root}/ws", "/", "l1", "l0/..", "a/b/l0", ".", "a", "../c",
+            "{root}/outside", "{root}/outside/a/f", "{root}/outside/new", "{root}/ws", "/proc/self/root{root}", "l1", "l0/..", "a/b/l0", ".", "a", "../c",
         ])
         .prop_map(str::to_owned),
     ];
-    prop::collection::vec((name.prop_map(str::to_owned), target), 0..6)
+    prop::collection::vec((name.prop_map(str::to_owned), target), 0..8)
 }
 
 proptest! {
