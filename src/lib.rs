@@ -37,6 +37,7 @@
 //! - [`Language`] and [`JavaScriptEngine`] say what its cells are written in and run on.
 //! - [`EngineFacts`] says what a session would run on, before one is opened.
 //! - [`Event`] and [`Events`] are a cell's output while it runs.
+//! - [`tool`] is a session as a tool of a model: what the model is told, and what it reads.
 //!
 //! Futures need no runtime: they work on any executor, and [`Execution::wait`] needs none at all.
 //!
@@ -63,6 +64,7 @@ mod output;
 mod placement;
 mod runtime;
 mod session;
+pub mod tool;
 
 #[cfg(feature = "_javascript")]
 #[doc(hidden)]

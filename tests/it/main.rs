@@ -40,6 +40,7 @@ mod reset;
 mod serve;
 mod sessions;
 mod stopping;
+mod tool;
 mod values;
 mod venvs;
 #[cfg(feature = "cli")]
