@@ -37,6 +37,7 @@
 //! - [`Language`] and [`JavaScriptEngine`] say what its cells are written in and run on.
 //! - [`EngineFacts`] says what a session would run on, before one is opened.
 //! - [`Event`] and [`Events`] are a cell's output while it runs.
+//! - [`Registry`] keeps sessions by name and language, as many as may live.
 //! - [`tool`] is a session as a tool of a model: what the model is told, and what it reads.
 //!
 //! Futures need no runtime: they work on any executor, and [`Execution::wait`] needs none at all.
@@ -62,6 +63,7 @@ mod limits;
 mod outcome;
 mod output;
 mod placement;
+mod registry;
 mod runtime;
 mod session;
 pub mod tool;
@@ -86,6 +88,7 @@ pub use outcome::{
 pub use output::{Event, Events, Stream};
 pub use placement::worker::{Isolation, Sandbox};
 pub use placement::{Placement, worker};
+pub use registry::{Lease, Listed, Registry, RegistryError};
 pub use runtime::{Backup, CodeRuntime, JavaScriptEngine, Language, RuntimeError, SessionBuilder};
 pub use session::{Canceller, Execution, Session};
 

@@ -35,6 +35,7 @@ mod peers;
 mod properties;
 #[cfg(feature = "cli")]
 mod readme;
+mod registry;
 mod reset;
 #[cfg(feature = "cli")]
 mod serve;
