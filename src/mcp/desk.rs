@@ -94,8 +94,15 @@ impl Desk {
             Ok(read) => read,
             Err(problem) => return refusal(&problem.to_string()),
         };
-        if let Some(busy) = self.left_running(&call.session, call.language) {
-            return refusal(&busy_text(&busy));
+        while let Some(busy) = self.left_running(&call.session, call.language) {
+            if !busy.is_stopped() {
+                return refusal(&busy_text(&busy));
+            }
+            // It ends within the grace of its session, and what it has to tell goes before what this one has.
+            tokio::select! {
+                () = busy.ended() => {}
+                () = caller.gone() => return refusal("the call was cancelled"),
+            }
         }
         let earlier = self.take_ended(&call.session, Some(call.language));
         let running = match self.start(&call).await {

@@ -26,6 +26,8 @@ pub(super) struct Running {
     canceller: Canceller,
     /// Whether its call has been answered, or is not there to be answered any more.
     is_left: AtomicBool,
+    /// Whether somebody asked for its end, which comes soon then.
+    is_stopped: AtomicBool,
     live: Mutex<Live>,
     outcome: Mutex<Option<Outcome>>,
     /// Closed when the cell has ended.
@@ -57,6 +59,7 @@ impl Running {
             started: Instant::now(),
             canceller: execution.canceller(),
             is_left: AtomicBool::new(false),
+            is_stopped: AtomicBool::new(false),
             live: Mutex::default(),
             outcome: Mutex::new(None),
             ended,
@@ -97,7 +100,12 @@ impl Running {
     }
 
     pub(super) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Release);
         self.canceller.cancel();
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Acquire)
     }
 
     /// Its call goes without its outcome, which is for whoever asks next.

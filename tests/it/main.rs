@@ -28,6 +28,8 @@ mod host;
 mod host_package;
 #[cfg(any(feature = "javascript", feature = "quickjs"))]
 mod javascript;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod memory;
 mod neighbours;
 mod output;

@@ -103,13 +103,9 @@ impl Section<'_> {
             Form::Block => {
                 let total = self.body.total();
                 let gone = self.body.gone();
-                let _ = write!(text, "{} ({} bytes", self.name, total.bytes);
-                match total.lines {
-                    0 => {}
-                    1 => text.push_str(", 1 line"),
-                    lines => {
-                        let _ = write!(text, ", {lines} lines");
-                    }
+                let _ = write!(text, "{} ({}", self.name, counted(total.bytes, "byte"));
+                if total.lines > 0 {
+                    let _ = write!(text, ", {}", counted(total.lines, "line"));
                 }
                 if gone != LeftOut::default() {
                     let _ = write!(text, "; {} bytes left out", gone.bytes);
@@ -142,6 +138,13 @@ impl Section<'_> {
             let _ = write!(text, "; the whole is in `{}`", clipped(file, PATH));
         }
         text.push('\n');
+    }
+}
+
+fn counted(number: u64, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        number => format!("{number} {noun}s"),
     }
 }
 
