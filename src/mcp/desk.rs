@@ -107,13 +107,13 @@ impl Desk {
         let earlier = self.take_ended(&call.session, Some(call.language));
         let running = match self.start(&call).await {
             Ok(running) => running,
-            Err(problem) => return with_earlier(&earlier, self, refusal(&problem)),
+            Err(problem) => return self.with_earlier(&earlier, refusal(&problem)),
         };
         let result = match self.wait(&running, wait, caller).await {
-            Waited::Ended => self.answer(&running),
+            Waited::Ended => self.answer(&running, self.share(&earlier)),
             Waited::TooLong => {
                 running.leave();
-                still_running(&running)
+                self.still_running(&running)
             }
             Waited::Gone => {
                 running.stop();
@@ -121,7 +121,7 @@ impl Desk {
                 refusal("the call was cancelled")
             }
         };
-        with_earlier(&earlier, self, result)
+        self.with_earlier(&earlier, result)
     }
 
     async fn start(&self, call: &Call) -> Result<Arc<Running>, String> {
@@ -180,11 +180,11 @@ impl Desk {
             running.stop();
         }
         match self.wait(&running, wait, caller).await {
-            Waited::Ended if running.is_left() => self.answer(&running),
+            Waited::Ended if running.is_left() => self.answer(&running, self.settings.bytes),
             Waited::Ended => told(format!(
                 "the cell of session `{session}` has ended; its result went to the call that started it"
             )),
-            Waited::TooLong => still_running(&running),
+            Waited::TooLong => self.still_running(&running),
             // The cell goes on: nobody asked for its end.
             Waited::Gone => refusal("the call was cancelled"),
         }
@@ -258,7 +258,7 @@ impl Desk {
                 fresh.join(", ")
             )),
         };
-        with_earlier(&earlier, self, result)
+        self.with_earlier(&earlier, result)
     }
 
     async fn wait(&self, running: &Running, time: Duration, caller: &impl Caller) -> Waited {
@@ -272,15 +272,15 @@ impl Desk {
     }
 
     /// The result of a cell that has ended; nobody else gets it from here on.
-    fn answer(&self, running: &Arc<Running>) -> CallToolResult {
+    fn answer(&self, running: &Arc<Running>, bytes: usize) -> CallToolResult {
         self.lock().retain(|cell| !Arc::ptr_eq(cell, running));
         match running.take() {
-            Some(outcome) => self.result(running, outcome),
+            Some(outcome) => self.result(running, outcome, bytes),
             None => told("the cell has ended; its result was told to another call".to_owned()),
         }
     }
 
-    fn result(&self, running: &Running, mut outcome: Outcome) -> CallToolResult {
+    fn result(&self, running: &Running, mut outcome: Outcome, bytes: usize) -> CallToolResult {
         if outcome.execution_count == 1
             && let Some(notice) = &self.settings.notice
         {
@@ -292,7 +292,7 @@ impl Desk {
         let outcomes = [outcome];
         let rendering = Rendering::new(running.language)
             .session(&running.session)
-            .bytes(self.settings.bytes)
+            .bytes(bytes)
             .image_bytes(self.settings.image_bytes);
         let mut content = vec![ContentBlock::text(tool::render(&outcomes, &rendering))];
         for image in tool::images(&outcomes, self.settings.image_bytes) {
@@ -335,35 +335,59 @@ impl Desk {
         taken
     }
 
+    /// What each of the cells that one result tells of may take.
+    fn share(&self, earlier: &[Arc<Running>]) -> usize {
+        self.settings.bytes / (earlier.len() + 1)
+    }
+
+    /// Puts what earlier cells have to tell before a result.
+    fn with_earlier(&self, earlier: &[Arc<Running>], mut result: CallToolResult) -> CallToolResult {
+        let mut content = Vec::new();
+        for running in earlier {
+            let Some(outcome) = running.take() else {
+                continue;
+            };
+            let told = self.result(running, outcome, self.share(earlier));
+            content.push(ContentBlock::text(
+                "an earlier cell of this session, whose result nobody waited for:",
+            ));
+            content.extend(told.content);
+        }
+        if !content.is_empty() {
+            content.push(ContentBlock::text("this call:"));
+            content.append(&mut result.content);
+            result.content = content;
+        }
+        result
+    }
+
+    fn still_running(&self, running: &Arc<Running>) -> CallToolResult {
+        let is_behind = self
+            .lock()
+            .iter()
+            .take_while(|cell| !Arc::ptr_eq(cell, running))
+            .any(|cell| {
+                cell.session == running.session
+                    && cell.language == running.language
+                    && !cell.has_ended()
+            });
+        let what = match is_behind {
+            true => "waits for its turn behind another one",
+            false => "still runs",
+        };
+        told(format!(
+            "{}, session `{}`: the cell {what} after {:.1} s, and goes on\n{}hint: do not send it again; `wait_cell` waits for it, and stops it with `stop`\n",
+            running.language.as_str(),
+            running.session,
+            running.time().as_secs_f64(),
+            running.so_far(),
+        ))
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Running>>> {
         // Nothing panics under this lock.
         self.cells.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Puts what earlier cells have to tell before a result.
-fn with_earlier(
-    earlier: &[Arc<Running>],
-    desk: &Desk,
-    mut result: CallToolResult,
-) -> CallToolResult {
-    let mut content = Vec::new();
-    for running in earlier {
-        let Some(outcome) = running.take() else {
-            continue;
-        };
-        let told = desk.result(running, outcome);
-        content.push(ContentBlock::text(
-            "an earlier cell of this session, whose result nobody waited for:",
-        ));
-        content.extend(told.content);
-    }
-    if !content.is_empty() {
-        content.push(ContentBlock::text("this call:"));
-        content.append(&mut result.content);
-        result.content = content;
-    }
-    result
 }
 
 fn told(text: String) -> CallToolResult {
@@ -375,16 +399,6 @@ fn refusal(text: &str) -> CallToolResult {
     let mut result = told(text.to_owned());
     result.is_error = Some(true);
     result
-}
-
-fn still_running(running: &Running) -> CallToolResult {
-    told(format!(
-        "{}, session `{}`: the cell still runs after {:.1} s, and goes on\n{}hint: do not send it again; `wait_cell` waits for it, and stops it with `stop`\n",
-        running.language.as_str(),
-        running.session,
-        running.time().as_secs_f64(),
-        running.so_far(),
-    ))
 }
 
 fn busy_text(running: &Running) -> String {

@@ -75,6 +75,31 @@ fn a_cell_that_outlives_its_call_goes_on_and_is_waited_for() {
     }
 }
 
+/// A client may send several calls at once; those of one session are served in order.
+#[test]
+fn calls_of_one_session_take_turns() {
+    let workspace = Workspace::new();
+    let mut client = workspace.client(Protocol::Newest, &[]);
+    client.ok("x = 1");
+    let first = client.begin("run_code", json!({ "code": waiting("go") }));
+    let second = client.begin("run_code", json!({ "code": "x + 1" }));
+    let third = client.begin("run_code", json!({ "code": "x + 2", "wait_seconds": 0 }));
+    let (is_error, text) = read(&client.about(&third)["result"]);
+    assert!(!is_error);
+    assert!(
+        text.starts_with("python, session `default`: the cell waits for its turn behind another one after 0.0 s, and goes on\n"),
+        "{text}"
+    );
+    std::fs::write(workspace.path().join("go"), "").unwrap();
+    for (call, value) in [(first, "\"result\"\n"), (second, "6\n")] {
+        let (is_error, text) = read(&client.about(&call)["result"]);
+        assert!(!is_error && text.ends_with(value), "{text}");
+    }
+    let (is_error, text) = read(&client.call("wait_cell", json!({})));
+    assert!(!is_error && text.ends_with("7\n"), "{text}");
+    client.finish();
+}
+
 /// What nobody waited for is told with the next result of that session.
 #[test]
 fn the_result_of_a_cell_that_nobody_waited_for_is_not_lost() {
