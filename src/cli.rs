@@ -9,6 +9,8 @@ mod doctor;
 mod exec;
 mod interrupt;
 mod language;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod process;
 mod repl;
 mod run;
@@ -35,6 +37,8 @@ enum Command {
     Run(run::Options),
     Exec(exec::Options),
     Serve(serve::Options),
+    #[cfg(feature = "mcp")]
+    Mcp(Box<mcp::Options>),
     Repl(repl::Options),
     Doctor(doctor::Options),
     #[command(hide = true)]
@@ -47,6 +51,8 @@ pub(crate) fn main() -> u8 {
         Command::Run(options) => run::main(options),
         Command::Exec(options) => exec::main(options),
         Command::Serve(options) => serve::main(options),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(options) => mcp::main(*options),
         Command::Repl(options) => repl::main(options),
         Command::Doctor(options) => doctor::main(options),
         Command::Worker(options) => worker::main(options),

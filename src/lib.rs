@@ -38,6 +38,8 @@
 //! - [`EngineFacts`] says what a session would run on, before one is opened.
 //! - [`Event`] and [`Events`] are a cell's output while it runs.
 //! - [`Capability`] is what cells may call of the host; `capabilities` has ready-made ones.
+//! - [`Registry`] keeps sessions by name and language, as many as may live.
+//! - [`tool`] is a session as a tool of a model: what the model is told, and what it reads.
 //!
 //! Futures need no runtime: they work on any executor, and [`Execution::wait`] needs none at all.
 //!
@@ -63,8 +65,10 @@ mod limits;
 mod outcome;
 mod output;
 mod placement;
+mod registry;
 mod runtime;
 mod session;
+pub mod tool;
 
 #[cfg(feature = "_javascript")]
 #[doc(hidden)]
@@ -92,6 +96,7 @@ pub use outcome::{
 pub use output::{Event, Events, Stream};
 pub use placement::worker::{Isolation, Sandbox};
 pub use placement::{Placement, worker};
+pub use registry::{Lease, Listed, Registry, RegistryError};
 pub use runtime::{Backup, CodeRuntime, JavaScriptEngine, Language, RuntimeError, SessionBuilder};
 pub use session::{Canceller, Execution, Session};
 

@@ -4,6 +4,8 @@
 //! has: sessions, cells and outcomes.
 
 mod cli;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod serve;
 
 use std::io::{self, Write};

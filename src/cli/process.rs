@@ -12,34 +12,34 @@ use super::runner::seconds;
 pub(super) struct ProcessOptions {
     /// What the code may do with files, in a worker: `off`, `workspace-write` or `read-only` [default: off]
     #[arg(long, value_name = "SANDBOX", value_parser = sandbox)]
-    sandbox: Option<Sandbox>,
+    pub(super) sandbox: Option<Sandbox>,
     /// The folder that `workspace-write` lets the code write to [default: the folder in which the code starts]
     #[arg(long, value_name = "FOLDER")]
-    workspace: Option<PathBuf>,
+    pub(super) workspace: Option<PathBuf>,
     /// Let the code open no sockets, in a worker
     #[arg(long)]
-    no_network: bool,
+    pub(super) no_network: bool,
     /// What is kept for when the worker dies: `off`, `last` or `undo` [default: last]
     #[arg(long, value_name = "BACKUP", value_parser = backup)]
-    backup: Option<Backup>,
+    pub(super) backup: Option<Backup>,
     /// Let a worker's code see this variable of the environment, too; can be repeated
     #[arg(long, value_name = "NAME")]
-    env_pass: Vec<String>,
+    pub(super) env_pass: Vec<String>,
     /// How much processor time a cell and its children may take, in seconds, in a worker [default: any]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
-    cpu: Option<Duration>,
+    pub(super) cpu: Option<Duration>,
     /// How many processes the code may have, in a worker [default: 512]
     #[arg(long, value_name = "NUMBER")]
-    processes: Option<u64>,
+    pub(super) processes: Option<u64>,
     /// How many files each process may have open, in a worker [default: as many as this one]
     #[arg(long, value_name = "NUMBER")]
-    open_files: Option<u64>,
+    pub(super) open_files: Option<u64>,
     /// How large a file the code may write, in MiB, in a worker [default: any]
     #[arg(long, value_name = "MIB")]
-    file_size: Option<u64>,
+    pub(super) file_size: Option<u64>,
 }
 
-fn sandbox(text: &str) -> Result<Sandbox, String> {
+pub(super) fn sandbox(text: &str) -> Result<Sandbox, String> {
     match text {
         "off" => Ok(Sandbox::Off),
         "workspace-write" => Ok(Sandbox::WorkspaceWrite),
@@ -48,7 +48,7 @@ fn sandbox(text: &str) -> Result<Sandbox, String> {
     }
 }
 
-fn backup(text: &str) -> Result<Backup, String> {
+pub(super) fn backup(text: &str) -> Result<Backup, String> {
     match text {
         "off" => Ok(Backup::Off),
         "last" => Ok(Backup::Last),

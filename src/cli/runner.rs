@@ -24,33 +24,33 @@ const WAITING_EVENTS: usize = 1024;
 pub(super) struct SessionOptions {
     /// The engine of JavaScript and TypeScript: `boa` or `quickjs` [default: boa]
     #[arg(long, value_name = "ENGINE", value_parser = language::parse_engine)]
-    engine: Option<JavaScriptEngine>,
+    pub(super) engine: Option<JavaScriptEngine>,
     /// The interpreter or virtual environment of Python [default: an active or nearby one]
     #[arg(long, value_name = "PATH")]
-    python: Option<PathBuf>,
+    pub(super) python: Option<PathBuf>,
     /// The folder in which the code starts, and from which the imports of JavaScript do
     #[arg(long, value_name = "FOLDER")]
-    cwd: Option<PathBuf>,
+    pub(super) cwd: Option<PathBuf>,
     /// Where the code runs: `in-process`, or `worker`, a process of its own [default: worker for `repl`, else in-process]
     #[arg(long, value_name = "PLACEMENT", value_parser = placement)]
-    placement: Option<Placement>,
+    pub(super) placement: Option<Placement>,
     /// How long a cell may run, in seconds [default: for ever]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
-    timeout: Option<Duration>,
+    pub(super) timeout: Option<Duration>,
     /// How much memory the engine may take, in MiB [default: 2048]
     #[arg(long, value_name = "MIB")]
-    memory: Option<u64>,
+    pub(super) memory: Option<u64>,
     /// How much of each output stream an outcome keeps, in bytes [default: 1048576]
     #[arg(long, value_name = "BYTES")]
-    output_bytes: Option<usize>,
+    pub(super) output_bytes: Option<usize>,
     /// How large a value may be, in bytes of JSON [default: 16777216]
     #[arg(long, value_name = "BYTES")]
-    value_bytes: Option<usize>,
+    pub(super) value_bytes: Option<usize>,
     #[command(flatten)]
-    process: ProcessOptions,
+    pub(super) process: ProcessOptions,
 }
 
-fn placement(text: &str) -> Result<Placement, String> {
+pub(super) fn placement(text: &str) -> Result<Placement, String> {
     match text {
         "in-process" => Ok(Placement::InProcess),
         "worker" => Ok(Placement::Worker),

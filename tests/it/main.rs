@@ -29,6 +29,8 @@ mod host;
 mod host_package;
 #[cfg(any(feature = "javascript", feature = "quickjs"))]
 mod javascript;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod memory;
 mod neighbours;
 mod output;
@@ -36,11 +38,13 @@ mod peers;
 mod properties;
 #[cfg(feature = "cli")]
 mod readme;
+mod registry;
 mod reset;
 #[cfg(feature = "cli")]
 mod serve;
 mod sessions;
 mod stopping;
+mod tool;
 mod values;
 mod venvs;
 #[cfg(feature = "cli")]

@@ -7,6 +7,8 @@
 
 mod alone;
 mod judge;
+#[cfg(feature = "mcp")]
+mod mcp;
 #[cfg(feature = "cli")]
 pub(crate) mod processes;
 #[cfg(feature = "cli")]
@@ -31,6 +33,8 @@ use warmcell::{Cell, CodeRuntime, Execution, Language, Outcome, Session, Session
 
 pub(crate) use alone::{Alone, in_own_process, test_name};
 pub(crate) use judge::{Judge, check_cut, json_differs};
+#[cfg(feature = "mcp")]
+pub(crate) use mcp::{Protocol, Workspace, read};
 #[cfg(feature = "cli")]
 pub(crate) use program::{Exited, Program, warmcell};
 pub(crate) use random::Random;
@@ -40,6 +44,8 @@ pub(crate) use server::{Server, refusal_in};
 pub(crate) use terminal::{Talk, terminal};
 #[cfg(feature = "cli")]
 pub(crate) use venv::data_venv;
+#[cfg(feature = "mcp")]
+pub(crate) use venv::mcp_venv;
 pub(crate) use venv::{numpy_venv, venv};
 
 /// The longest that any test waits for one answer. Far more than any of them needs, on any machine.

@@ -22,6 +22,12 @@ pub(crate) fn data_venv() -> PathBuf {
     made("venv-data", &["numpy", "pandas", "pyarrow", "polars"])
 }
 
+/// A venv with the Python SDK of the Model Context Protocol, which is fetched from the package registry once.
+#[cfg(feature = "mcp")]
+pub(crate) fn mcp_venv() -> PathBuf {
+    made("venv-mcp", &["mcp==2.3.0"])
+}
+
 /// Makes the venv unless it is there. Test processes wait for each other by a lock on a file beside it.
 fn made(name: &str, packages: &[&str]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

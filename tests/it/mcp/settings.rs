@@ -1,0 +1,112 @@
+//! Flags and `warmcell.toml`: what they choose, and what the file alone may not.
+
+use serde_json::json;
+
+use crate::support::{Program, Protocol, Workspace, each, warmcell};
+
+/// What the server says of a workspace that it refuses.
+fn refusal(workspace: &Workspace, options: &[&str]) -> (i32, String) {
+    let mut command = warmcell(["mcp", "--workspace"]);
+    command.arg(workspace.path()).args(options);
+    let ended = Program::run(command, "");
+    assert_eq!(ended.stdout, "");
+    (ended.status, ended.stderr)
+}
+
+#[test]
+fn the_file_chooses_what_no_flag_does() {
+    let workspace = Workspace::with_file(
+        "languages = [\"python\"]\ntimeout = 1\nnetwork = false\nsandbox = \"read-only\"\ntext-bytes = 2048\n",
+    );
+    let mut client = workspace.client(Protocol::Handshake, &[]);
+    let tools = client.tools();
+    assert_eq!(
+        tools[0]["inputSchema"]["properties"]["language"]["enum"],
+        json!(["python"])
+    );
+    assert_eq!(tools[0]["annotations"]["openWorldHint"], false);
+    let (is_error, text) = client.run(json!({ "code": "open('x', 'w')" }));
+    assert!(is_error && text.contains("PermissionError"), "{text}");
+    let (_, text) = client.run(json!({ "code": "while True: pass" }));
+    assert!(text.contains("its deadline of 1000 ms"), "{text}");
+    let text = client.ok("print('x' * 10_000)");
+    assert!(
+        text.len() < 2048 && text.contains("cut: stdout, "),
+        "{text}"
+    );
+    client.finish();
+    // A flag goes before it.
+    let mut client = workspace.client(
+        Protocol::Handshake,
+        &["--sandbox", "workspace-write", "--timeout", "20"],
+    );
+    client.ok("open('x', 'w').close()");
+    client.finish();
+}
+
+/// The file lies where sandboxed cells write: it cannot let them out.
+#[test]
+fn the_file_cannot_loosen_the_hold() {
+    each(
+        [
+            (
+                "sandbox = \"off\"",
+                "`sandbox` in `warmcell.toml`: a flag alone can turn the sandbox off: cells may write to this file\nhint: give `--sandbox off` on the command line\n",
+            ),
+            (
+                "placement = \"in-process\"",
+                "`placement` in `warmcell.toml`: a flag alone can ask for `in-process`: cells may write to this file\nhint: give `--placement in-process` on the command line\n",
+            ),
+            ("languages = [\"ruby\"]", "the languages are `python`"),
+            ("env-pass = [\"TOKEN\"]", "unknown field `env-pass`"),
+            ("timeout = -1", "`timeout` in `warmcell.toml`"),
+            ("timeout =", "is wrong: "),
+        ],
+        |(text, message)| {
+            let (status, stderr) = refusal(&Workspace::with_file(text), &[]);
+            assert_eq!(status, 2, "{stderr}");
+            assert!(stderr.contains(message), "{stderr}");
+        },
+    );
+}
+
+#[test]
+fn a_folder_that_holds_everything_is_no_workspace() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = warmcell(["mcp"]);
+    command.current_dir(home.path()).env("HOME", home.path());
+    let ended = Program::run(command, "");
+    assert_eq!(ended.status, 2);
+    assert!(
+        ended
+            .stderr
+            .contains("which is too much to be a workspace\nhint: name one with `--workspace`"),
+        "{}",
+        ended.stderr
+    );
+    let mut command = warmcell(["mcp"]);
+    command.current_dir("/");
+    assert_eq!(Program::run(command, "").status, 2);
+}
+
+/// A sandbox that is asked for is kept or refused, never left out.
+#[test]
+fn a_sandbox_that_cannot_be_had_is_refused() {
+    let workspace = Workspace::new();
+    let options = ["--placement", "in-process", "--sandbox", "read-only"];
+    let mut client = workspace.client(Protocol::Handshake, &options);
+    let (is_error, text) = client.run(json!({ "code": "1" }));
+    assert!(is_error);
+    assert!(
+        text.starts_with("`sandbox` and `network` need a process of its own"),
+        "{text}"
+    );
+    client.finish();
+}
+
+/// Nobody is there: the server leaves as well.
+#[test]
+fn a_client_that_says_nothing_is_no_failure() {
+    let (status, stderr) = refusal(&Workspace::new(), &[]);
+    assert_eq!((status, stderr.as_str()), (0, ""));
+}
