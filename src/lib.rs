@@ -44,7 +44,8 @@
 //!
 //! # Features
 //!
-//! `python`, `javascript` (JavaScript and TypeScript on boa), `quickjs` (the same on QuickJS) and `cli` (the binary), all on by
+//! `python`, `javascript` (JavaScript and TypeScript on boa), `quickjs` (the same on QuickJS), `cli` (the binary) and `mcp` (its
+//! server for MCP clients), all on by
 //! default. A host that runs boa with a memory limit of its own makes `CountingAllocator` its global allocator.
 //!
 //! # Trust
