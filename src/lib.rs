@@ -46,7 +46,8 @@
 //! # Features
 //!
 //! `python`, `javascript` (JavaScript and TypeScript on boa), `quickjs` (the same on QuickJS), `capabilities` (ready-made ones:
-//! files, a shell, git, search), `http` (one for HTTP) and `cli` (the binary), all on by default. A host that runs boa with a memory limit of its own makes `CountingAllocator` its global allocator.
+//! files, a shell, git, search), `http` (one for HTTP), `cli` (the binary) and `mcp` (its server for MCP clients), all on by
+//! default. A host that runs boa with a memory limit of its own makes `CountingAllocator` its global allocator.
 //!
 //! # Trust
 //!

@@ -213,9 +213,9 @@ mod tests {
         assert_eq!(
             shown(body),
             format!(
-                "{}[819 bytes, 91 lines left out]\n{}",
+                "{}[810 bytes, 90 lines left out]\n{}",
                 &text[..45],
-                &text[864..]
+                &text[855..]
             )
         );
     }
@@ -238,7 +238,7 @@ mod tests {
         );
         assert_eq!(shown(body), text);
         let short = body.within(MARK_BYTES + 8);
-        assert_eq!(shown(short), "one\n[105 bytes, 11 lines left out]\nst\n");
+        assert_eq!(shown(short), "one\n[104 bytes, 10 lines left out]\nast\n");
     }
 
     proptest! {
