@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::capability::{Capability, Permission};
+use crate::capability::{self, Capability, Permission};
 use crate::engine::{self, Integers};
 use crate::facts::EngineFacts;
 use crate::limits::Limits;
@@ -389,6 +389,12 @@ impl SessionBuilder {
     pub fn capability(mut self, capability: Capability) -> Self {
         self.capabilities.push(capability);
         self
+    }
+
+    /// Typed declarations of the host functions, as [`Session::stubs`] gives them; empty where there are none.
+    pub fn stubs(&self) -> String {
+        let offered = capability::offer(&self.capabilities).unwrap_or_default();
+        capability::stubs(self.language, &offered)
     }
 
     /// Who is asked before each call of a host function. Default: nobody, and every call runs.

@@ -111,8 +111,7 @@ impl Session {
     /// Typed declarations of everything that the session's cells can call, for the prompt: sorted, the same each time, and empty
     /// where the host offers nothing.
     pub fn stubs(&self) -> String {
-        let offered = capability::offer(&self.0.builder.capabilities).unwrap_or_default();
-        capability::stubs(self.0.language, &offered)
+        self.0.builder.stubs()
     }
 
     /// Queues a cell; await the returned [`Execution`] for its outcome, or drop it to cancel the cell.

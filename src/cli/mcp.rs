@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::Subcommand;
-use warmcell::{Isolation, Language, Placement, Sandbox, SessionBuilder};
+use warmcell::{Capability, Isolation, Language, Placement, RuntimeError, Sandbox, SessionBuilder};
 
 use self::file::File;
 use super::runner::SessionOptions;
@@ -52,6 +52,14 @@ pub(super) struct Options {
     /// How many bytes of images a result may have, as base64 [default: 4194304]
     #[arg(long, value_name = "BYTES")]
     image_bytes: Option<usize>,
+    /// A capability of the cells, in the workspace: `fs`, `search`, `git` or `shell`; can be repeated
+    ///
+    /// What a capability does, this server does: `shell` runs commands outside of the sandbox.
+    #[arg(long, value_name = "NAME")]
+    capability: Vec<String>,
+    /// A host that the capability `http` may reach, `example.org` or `*.example.org`; can be repeated
+    #[arg(long, value_name = "HOST")]
+    http_host: Vec<String>,
     /// Hand outcomes over as data besides
     #[arg(long)]
     structured: bool,
@@ -87,9 +95,16 @@ fn settings(mut options: Options) -> anyhow::Result<Settings> {
     let session = options.session.or_placed(Placement::Worker);
     let languages = offered(&options.language, &session)?;
     let network = !session.process.no_network;
+    let capabilities = capabilities(&options.capability, options.http_host, &workspace)?;
+    let with_capabilities = move |builder: SessionBuilder| {
+        let add = |builder: SessionBuilder, capability: &Capability| {
+            builder.capability(capability.clone())
+        };
+        capabilities.iter().fold(builder, add)
+    };
     let open = {
         let workspace = workspace.clone();
-        move |language| open(&session, language, sandbox, &workspace)
+        move |language| with_capabilities(open(&session, language, sandbox, &workspace))
     };
     Ok(Settings {
         languages,
@@ -102,6 +117,37 @@ fn settings(mut options: Options) -> anyhow::Result<Settings> {
         network,
         notice,
     })
+}
+
+/// What cells may call.
+fn capabilities(
+    names: &[String],
+    hosts: Vec<String>,
+    workspace: &Path,
+) -> anyhow::Result<Vec<Capability>> {
+    #[cfg(feature = "capabilities")]
+    let refused = |error: RuntimeError| usage(error.to_string());
+    let mut made = Vec::new();
+    for name in names {
+        #[cfg(feature = "capabilities")]
+        made.push(warmcell::capabilities::named(name, workspace).map_err(refused)?);
+        #[cfg(not(feature = "capabilities"))]
+        return Err(without("capabilities", name, workspace));
+    }
+    if !hosts.is_empty() {
+        #[cfg(feature = "http")]
+        made.push(warmcell::capabilities::http(hosts).map_err(refused)?);
+        #[cfg(not(feature = "http"))]
+        return Err(without("http", "http", workspace));
+    }
+    Ok(made)
+}
+
+#[cfg(not(feature = "http"))]
+fn without(feature: &str, name: &str, _: &Path) -> anyhow::Error {
+    usage(format!(
+        "this build has no capability `{name}`\nhint: build warmcell with the feature `{feature}`"
+    ))
 }
 
 /// The folder to work in. One that holds everything the user has is none: the cells may write to it.

@@ -36,6 +36,7 @@ pub(super) struct File {
     processes: Option<u64>,
     open_files: Option<u64>,
     file_size: Option<u64>,
+    capabilities: Option<Vec<String>>,
     sessions: Option<usize>,
     idle: Option<u64>,
     text_bytes: Option<usize>,
@@ -110,6 +111,17 @@ impl File {
         or(&mut session.process.processes, self.processes);
         or(&mut session.process.open_files, self.open_files);
         or(&mut session.process.file_size, self.file_size);
+        for name in self.capabilities.unwrap_or_default() {
+            if !["fs", "search", "git"].contains(&name.as_str()) {
+                let problem = format!(
+                    "a flag alone can offer `{name}`: cells may write to this file\nhint: give `--capability {name}` on the command line"
+                );
+                return Err(wrong("capabilities", &problem));
+            }
+            if !options.capability.contains(&name) {
+                options.capability.push(name);
+            }
+        }
         or(&mut options.sessions, self.sessions);
         or(&mut options.idle, self.idle);
         or(&mut options.text_bytes, self.text_bytes);

@@ -44,6 +44,30 @@ fn the_file_chooses_what_no_flag_does() {
     client.finish();
 }
 
+#[test]
+fn cells_call_the_capabilities_that_were_chosen_and_the_model_is_told_of_them() {
+    let workspace = Workspace::with_file("languages = [\"python\"]\ncapabilities = [\"fs\"]\n");
+    let mut client = workspace.client(
+        Protocol::Handshake,
+        &["--capability", "shell", "--capability", "search"],
+    );
+    let description = client.tools()[0]["description"].to_string();
+    for part in [
+        "class fs:",
+        "class search:",
+        "class shell:",
+        "def run(command",
+    ] {
+        assert!(description.contains(part), "{description}");
+    }
+    client.ok("fs.write('notes/today', 'tea')");
+    let text = client.ok("[fs.read('notes/today'), shell.run('cat notes/today')['stdout'], search.search('tea')['matches'][0]['path']]");
+    assert!(text.contains("[\"tea\",\"tea\",\"notes/today\"]"), "{text}");
+    let (is_error, text) = client.run(json!({ "code": "fs.read('/etc/passwd')" }));
+    assert!(is_error && text.contains("CapabilityError"), "{text}");
+    client.finish();
+}
+
 /// The file lies where sandboxed cells write: it cannot let them out.
 #[test]
 fn the_file_cannot_loosen_the_hold() {
@@ -56,6 +80,10 @@ fn the_file_cannot_loosen_the_hold() {
             (
                 "placement = \"in-process\"",
                 "`placement` in `warmcell.toml`: a flag alone can ask for `in-process`: cells may write to this file\nhint: give `--placement in-process` on the command line\n",
+            ),
+            (
+                "capabilities = [\"shell\"]",
+                "`capabilities` in `warmcell.toml`: a flag alone can offer `shell`",
             ),
             ("languages = [\"ruby\"]", "the languages are `python`"),
             ("env-pass = [\"TOKEN\"]", "unknown field `env-pass`"),
