@@ -36,6 +36,8 @@ const SWEEP: Duration = Duration::from_secs(30);
 pub(crate) struct Settings {
     /// The languages that are offered, the one of calls that name none first.
     pub(crate) languages: Vec<Language>,
+    /// Declarations of what cells can call, in the first language; empty where that is nothing.
+    pub(crate) stubs: String,
     /// How a session is opened.
     pub(crate) open: Box<dyn Fn(Language) -> SessionBuilder + Send + Sync>,
     /// How many sessions live at most.

@@ -106,8 +106,10 @@ fn settings(mut options: Options) -> anyhow::Result<Settings> {
         let workspace = workspace.clone();
         move |language| with_capabilities(open(&session, language, sandbox, &workspace))
     };
+    let stubs = languages.first().map(|language| open(*language).stubs());
     Ok(Settings {
         languages,
+        stubs: stubs.unwrap_or_default(),
         open: Box::new(open),
         sessions: options.sessions.unwrap_or(8),
         idle: Duration::from_secs(options.idle.unwrap_or(30).saturating_mul(60)),

@@ -61,11 +61,9 @@ fn run_code(settings: &Settings) -> Tool {
     let specification = Specification::of(&settings.languages);
     let mut properties = specification.parameters["properties"].clone();
     properties["wait_seconds"] = wait_seconds();
-    let first = settings.languages.first();
-    let stubs = first.map_or_else(String::new, |language| (settings.open)(*language).stubs());
-    let stubs = match stubs.is_empty() {
-        true => stubs,
-        false => format!("\n\nCells can call these functions of the host:\n\n{stubs}"),
+    let stubs = match &*settings.stubs {
+        "" => String::new(),
+        stubs => format!("\n\nCells can call these functions of the host:\n\n{stubs}"),
     };
     let description = format!(
         "{}\n- A cell that runs for longer than `wait_seconds` goes on: the answer then shows its output so far. Use `wait_cell` to wait for it or to stop it; never send it again.{stubs}",
