@@ -31,7 +31,7 @@ impl Tools {
         let calls = self.calls.clone();
         let echo = Action::new("echo", any(), move |call| {
             calls.lock().unwrap().push(call.json().to_string());
-            Ok(call.argument::<Json>("value")?)
+            call.argument::<Json>("value")
         });
         let add = Action::new(
             "add",
@@ -95,7 +95,7 @@ impl Tools {
             |call| {
                 let levels: usize = call.argument("levels")?;
                 let text = "[".repeat(levels) + &"]".repeat(levels);
-                Ok(Json::new(text).map_err(|error| CapabilityError::tool(error.to_string()))?)
+                Json::new(text).map_err(|error| CapabilityError::tool(error.to_string()))
             },
         );
         Capability::new("tools")
