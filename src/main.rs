@@ -6,6 +6,7 @@
 mod cli;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod ready;
 mod serve;
 
 use std::io::{self, Write};

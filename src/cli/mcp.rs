@@ -18,6 +18,7 @@ use self::file::File;
 use super::runner::SessionOptions;
 use super::{Usage, descriptors, language};
 use crate::mcp::{self, Settings};
+use crate::ready;
 
 /// How long a cell may run that does not say.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -127,29 +128,15 @@ fn capabilities(
     hosts: Vec<String>,
     workspace: &Path,
 ) -> anyhow::Result<Vec<Capability>> {
-    #[cfg(feature = "capabilities")]
     let refused = |error: RuntimeError| usage(error.to_string());
     let mut made = Vec::new();
     for name in names {
-        #[cfg(feature = "capabilities")]
-        made.push(warmcell::capabilities::named(name, workspace).map_err(refused)?);
-        #[cfg(not(feature = "capabilities"))]
-        return Err(without("capabilities", name, workspace));
+        made.push(ready::named(name, workspace).map_err(refused)?);
     }
     if !hosts.is_empty() {
-        #[cfg(feature = "http")]
-        made.push(warmcell::capabilities::http(hosts).map_err(refused)?);
-        #[cfg(not(feature = "http"))]
-        return Err(without("http", "http", workspace));
+        made.push(ready::http(hosts).map_err(refused)?);
     }
     Ok(made)
-}
-
-#[cfg(not(feature = "http"))]
-fn without(feature: &str, name: &str, _: &Path) -> anyhow::Error {
-    usage(format!(
-        "this build has no capability `{name}`\nhint: build warmcell with the feature `{feature}`"
-    ))
 }
 
 /// The folder to work in. One that holds everything the user has is none: the cells may write to it.

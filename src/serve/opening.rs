@@ -12,6 +12,7 @@ use warmcell::{
 use super::functions::Described;
 use super::message::Problem;
 use super::params::{Fields, required};
+use crate::ready;
 
 /// What a client wants to open.
 pub(super) struct Opening {
@@ -162,10 +163,6 @@ enum Asked {
 /// What HTTP may reach.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(
-    not(feature = "http"),
-    expect(dead_code, reason = "read to refuse it by name")
-)]
 struct Web {
     hosts: Vec<String>,
 }
@@ -176,23 +173,10 @@ fn capabilities(asked: Vec<Asked>, folder: &Path) -> Result<Vec<Capability>, Pro
         .into_iter()
         .map(|asked| {
             let made = match asked {
-                #[cfg(feature = "capabilities")]
-                Asked::Name(name) => warmcell::capabilities::named(&name, folder),
-                #[cfg(feature = "http")]
-                Asked::Http { http } => warmcell::capabilities::http(http.hosts),
-                #[cfg(not(feature = "http"))]
-                Asked::Http { .. } => return Err(not_built("http", folder)),
-                #[cfg(not(feature = "capabilities"))]
-                Asked::Name(_) => return Err(not_built("capabilities", folder)),
+                Asked::Name(name) => ready::named(&name, folder),
+                Asked::Http { http } => ready::http(http.hosts),
             };
             made.map_err(|error| Problem::invalid_params(format!("`capabilities`: {error}")))
         })
         .collect()
-}
-
-#[cfg(not(feature = "http"))]
-fn not_built(feature: &str, _: &Path) -> Problem {
-    Problem::invalid_params(format!(
-        "`capabilities` asks for what this build does not have\nhint: build warmcell with the feature `{feature}`"
-    ))
 }
