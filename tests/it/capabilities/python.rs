@@ -282,3 +282,29 @@ fn stubs_declare_what_is_offered() {
     let outcome = session.cell(&format!("{stubs}\n1"));
     assert!(outcome.ok, "{outcome:?}");
 }
+
+#[test]
+fn what_would_cost_the_host_more_than_it_allows_is_refused_early() {
+    everywhere(|tools, session| {
+        let outcome = session.cell("tools.echo('x' * (1 << 28))");
+        let failure = outcome.error.expect("a failure");
+        assert_eq!(failure.name.as_deref(), Some("ValueError"));
+        assert_eq!(
+            failure.message,
+            "tools.echo() cannot send its arguments: the value is over its budget of 16777216 bytes of JSON text"
+        );
+        assert_eq!(tools.calls(), Vec::<String>::new());
+        let code = "
+import asyncio
+calls = [tools.never.aio() for _ in range(10_050)]
+await asyncio.sleep(0.5)
+refused = [call for call in calls if call.done()]
+return [len(refused), refused[0].exception().retryable, str(refused[0].exception())]";
+        let outcome = session.cell(code);
+        assert_eq!(
+            value(&outcome),
+            "[50,true,\"10000 calls are without an answer, and no more may be\\nhint: await some of them first\"]"
+        );
+        assert_eq!(value(&session.cell("return tools.add(1, 1)")), "2");
+    });
+}
