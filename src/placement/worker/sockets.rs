@@ -224,7 +224,15 @@ impl Channel {
                 return Ok(frame);
             }
             match until {
-                None => self.receive(0)?,
+                None => match self.receive(0) {
+                    // The program may have made the socket one that does not wait.
+                    Err(ChannelError::System(error))
+                        if error.kind() == io::ErrorKind::WouldBlock =>
+                    {
+                        wait([Some(self.raw())], None)?;
+                    }
+                    received => received?,
+                },
                 Some(until) => {
                     if !wait([Some(self.raw())], Some(until))?[0] && Instant::now() >= until {
                         return Err(ChannelError::TooLate);
@@ -352,14 +360,15 @@ pub(super) fn send(
             }
             Err(error) => match (error.kind(), until) {
                 (io::ErrorKind::Interrupted, _) => {}
-                (io::ErrorKind::WouldBlock, Some(until)) => {
+                // Also without a limit: the program may have made the socket one that does not wait.
+                (io::ErrorKind::WouldBlock, until) => {
                     let mut polled = [libc::pollfd {
                         fd: socket,
                         events: libc::POLLOUT,
                         revents: 0,
                     }];
-                    poll(&mut polled, Some(until))?;
-                    if Instant::now() >= until {
+                    poll(&mut polled, until)?;
+                    if until.is_some_and(|until| Instant::now() >= until) {
                         return Err(ChannelError::TooLate);
                     }
                 }

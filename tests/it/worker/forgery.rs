@@ -102,3 +102,17 @@ fn a_flood_of_frames_ends_with_the_cell() {
     let after = session.cell("return 'forge' in globals()");
     assert_eq!(value(&after), "true");
 }
+
+#[test]
+fn sockets_that_a_cell_made_not_wait_are_waited_for_all_the_same() {
+    let session = open(builder());
+    assert!(session.cell(FORGE).ok);
+    let code = "x = 1\nfor socket in sockets(): os.set_blocking(socket, False)";
+    assert!(session.cell(code).ok);
+    wait_for_the_backup(&session);
+    let after = session.cell("return [x, len('y' * 3_000_000)]");
+    assert_eq!(value(&after), "[1,3000000]");
+    assert_eq!(after.state, SessionState::Kept);
+    let stopped = session.cell_within(std::time::Duration::from_millis(100), "while True: pass");
+    assert_eq!(stopped.state, SessionState::Kept);
+}
