@@ -131,6 +131,20 @@ pub(crate) struct OfferedAction {
     pub(crate) signature: Signature,
 }
 
+/// The signature of an action that is offered.
+pub(crate) fn signature_of<'a>(
+    offered: &'a [Offered],
+    capability: &str,
+    action: &str,
+) -> Option<&'a Signature> {
+    let capability = offered.iter().find(|known| known.name == capability)?;
+    let action = capability
+        .actions
+        .iter()
+        .find(|known| known.name == action)?;
+    Some(&action.signature)
+}
+
 /// What cells are told of all that a session offers, sorted by name.
 ///
 /// # Errors

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::{audit, cpython, helper, values};
-use crate::capability::{Binding, CapabilityError, CapabilityErrorKind};
+use crate::capability::{Binding, CapabilityError, CapabilityErrorKind, signature_of};
 use crate::engine::{CallRequest, Caller, EngineError, Integers, Opening};
 use crate::outcome::Json;
 
@@ -241,14 +241,7 @@ impl Line {
         }
         let refused =
             |problem: &str| PyTypeError::new_err(format!("{capability}.{action}() {problem}"));
-        let offered = self
-            .caller
-            .offered()
-            .iter()
-            .find(|offered| offered.name == capability);
-        let signature = offered
-            .and_then(|offered| offered.actions.iter().find(|known| known.name == action))
-            .map(|action| &action.signature)
+        let signature = signature_of(self.caller.offered(), capability, action)
             .ok_or_else(|| refused("is not offered any more"))?;
         let text = |value: &Bound<'_, PyAny>| {
             values::to_json(value, self.value_bytes, self.integers).map_err(|refusal| match refusal

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Thread;
 
 use super::Complaint;
-use crate::capability::{Binding, CapabilityError};
+use crate::capability::{Binding, CapabilityError, signature_of};
 use crate::engine::javascript::realm::{ErrorClass, Realm};
 use crate::engine::javascript::values::{self, Refusal};
 use crate::engine::{CallRequest, Caller};
@@ -70,14 +70,7 @@ impl Calls {
     ) -> Result<u64, Complaint> {
         let function = format!("{capability}.{action}");
         let refused = |problem: &str| (ErrorClass::TypeError, format!("{function}() {problem}"));
-        let offered = self
-            .caller
-            .offered()
-            .iter()
-            .find(|offered| offered.name == capability);
-        let signature = offered
-            .and_then(|offered| offered.actions.iter().find(|known| known.name == action))
-            .map(|action| &action.signature)
+        let signature = signature_of(self.caller.offered(), &capability, &action)
             .ok_or_else(|| refused("is not offered"))?;
         let positional = values::to_json(realm, parameters, self.value_bytes, &|| false)
             .map_err(|refusal| refused(&unsendable(refusal)))?;

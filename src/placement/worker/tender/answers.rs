@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::capability::{Binding, CapabilityError};
+use crate::capability::{Binding, CapabilityError, signature_of};
 use crate::engine::{CallRequest, Caller};
 use crate::outcome::Json;
 use crate::placement::worker::sockets::Bell;
@@ -49,13 +49,7 @@ pub(super) fn call(
         answers.put(epoch, (call, Err(CapabilityError::tool(text))));
         bell.ring();
     };
-    let signature = caller
-        .offered()
-        .iter()
-        .find(|offered| offered.name == capability)
-        .and_then(|offered| offered.actions.iter().find(|known| known.name == action))
-        .map(|action| &action.signature);
-    let Some(signature) = signature else {
+    let Some(signature) = signature_of(caller.offered(), &capability, &action) else {
         return refuse(format!("there is no action `{capability}.{action}`"));
     };
     let arguments = String::from_utf8(arguments)
