@@ -151,6 +151,17 @@ pub struct Display {
     /// Where the whole content was written, when the host gave a place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// The name by which the program updates this entry.
+    #[serde(default, rename = "displayId", skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Whether this is new content for an entry of an earlier cell with the same `id`. An update within a cell changes the
+    /// entry in its place.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub updates: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 impl Display {
@@ -165,6 +176,8 @@ impl Display {
             data,
             metadata: None,
             file: None,
+            id: None,
+            updates: false,
         }
     }
 }

@@ -41,6 +41,8 @@ pub(crate) trait Sink: Send + Sync {
     fn write(&self, stream: Stream, origin: Origin, bytes: &[u8]);
     /// The program flushed: a reader who watches should have what was written so far.
     fn flush(&self, stream: Stream);
-    /// Takes something the cell shows.
+    /// Takes something the cell shows, or new content for something that was shown.
     fn display(&self, entry: Display);
+    /// The program wants what the cell printed and showed so far gone: now, or once it prints or shows something else.
+    fn clear(&self, wait: bool);
 }

@@ -170,6 +170,7 @@ impl Live {
             }
             // They stand in the outcome; which stream they were on is not told.
             Event::Gap { bytes, .. } => self.stdout.bytes += bytes,
+            Event::Clear => (self.stdout, self.stderr) = Default::default(),
             _ => {}
         }
     }

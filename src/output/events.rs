@@ -30,6 +30,8 @@ pub enum Event {
     },
     /// Something the cell showed.
     Display(Display),
+    /// The program wants what it printed and showed so far gone.
+    Clear,
     /// The reader was too slow: what came here was dropped (it stands in the outcome).
     Gap {
         /// How many events are missing.
@@ -151,6 +153,11 @@ impl EventSender {
     pub(super) fn display(&mut self, entry: &Display) {
         self.finish_streams();
         self.send(Event::Display(entry.clone()), 0);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.finish_streams();
+        self.send(Event::Clear, 0);
     }
 
     /// Sends everything that is left; the stream ends when the sender is dropped.

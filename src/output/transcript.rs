@@ -23,6 +23,8 @@ struct State {
     display: Vec<Display>,
     display_entries: usize,
     displays_left_out: u64,
+    /// The next thing printed or shown takes the place of everything before it.
+    clears: bool,
     events: Option<EventSender>,
 }
 
@@ -54,6 +56,7 @@ impl Transcript {
             display: Vec::new(),
             display_entries: limits.display_entries,
             displays_left_out: 0,
+            clears: false,
             events: None,
         }))
     }
@@ -76,6 +79,7 @@ impl Transcript {
     /// A cell has ended: hands over everything since the last outcome.
     pub(crate) fn take(&self) -> Taken {
         let mut state = self.lock();
+        state.clears = false;
         if let Some(events) = state.events.take() {
             events.finish();
         }
@@ -124,6 +128,7 @@ impl Transcript {
         let mut state = self.lock();
         match origin {
             Origin::Cell => {
+                state.clear_if_due();
                 state.cell.of(stream).push(bytes);
                 state.events.as_mut().and_then(|events| {
                     events.write(stream, bytes);
@@ -140,6 +145,40 @@ impl Transcript {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing under the lock panics half-way through a change that matters: at worst a write is missing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Forgets what the running cell printed and showed.
+    fn clear(&mut self) {
+        self.clears = false;
+        if let Some(events) = &mut self.events {
+            events.clear();
+        }
+        self.cell.stdout.take();
+        self.cell.stderr.take();
+        self.display.clear();
+        self.displays_left_out = 0;
+    }
+
+    fn clear_if_due(&mut self) {
+        if self.clears {
+            self.clear();
+        }
+    }
+
+    /// Takes an entry, or new content for one.
+    fn show(&mut self, entry: Display) {
+        let is_shown =
+            |shown: &Display| entry.updates && entry.id.is_some() && shown.id == entry.id;
+        match self.display.iter().rposition(is_shown) {
+            Some(place) => {
+                let updates = self.display[place].updates;
+                self.display[place] = Display { updates, ..entry };
+            }
+            None if self.display.len() < self.display_entries => self.display.push(entry),
+            None => self.displays_left_out += 1,
+        }
     }
 }
 
@@ -167,13 +206,19 @@ impl Sink for Transcript {
 
     fn display(&self, entry: Display) {
         let mut state = self.lock();
+        state.clear_if_due();
         if let Some(events) = &mut state.events {
             events.display(&entry);
         }
-        if state.display.len() < state.display_entries {
-            state.display.push(entry);
+        state.show(entry);
+    }
+
+    fn clear(&self, wait: bool) {
+        let mut state = self.lock();
+        if wait {
+            state.clears = true;
         } else {
-            state.displays_left_out += 1;
+            state.clear();
         }
     }
 }

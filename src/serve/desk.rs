@@ -209,6 +209,7 @@ impl Desk {
                     (Output::Text { stream, text }, bytes)
                 }
                 Event::Display(entry) => (Output::Entry { entry }, STREAMED_BYTES),
+                Event::Clear => (Output::Clear { clear: true }, 0),
                 Event::Gap { events, bytes } => {
                     let gap = Missing { events, bytes };
                     (Output::Gap { gap }, 0)

@@ -320,6 +320,8 @@ pub(crate) enum Output {
         /// As it stands in the outcome's `display`.
         entry: Display,
     },
+    /// The program wants what it printed and showed so far gone.
+    Clear { clear: bool },
     /// The client was too slow: what came here stands in the outcome alone.
     Gap {
         /// How much is missing.

@@ -116,6 +116,8 @@ pub(super) enum Report {
     Flushed { stream: OfStream },
     /// The cell shows what is in the blob.
     Display,
+    /// The cell wants what it printed and showed gone.
+    Clear { wait: bool },
     /// The cell calls a host function, with the arguments in the blob.
     Call {
         call: u64,

@@ -4,6 +4,7 @@
 //! read is sent with a deadline.
 
 mod life;
+mod patience;
 
 use std::collections::VecDeque;
 use std::io;
@@ -286,6 +287,10 @@ impl Process {
                     let entry: Display = serde_json::from_slice(&frame.blob)
                         .map_err(|error| format!("a display that is none: {error}"))?;
                     listener.transcript.display(entry);
+                }
+                Report::Clear { wait } => {
+                    self.drain(listener);
+                    listener.transcript.clear(wait);
                 }
                 Report::Backup => {
                     let Some(socket) = self.control.take_descriptor() else {

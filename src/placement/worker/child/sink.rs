@@ -86,4 +86,8 @@ impl Sink for DescriptorSink {
             self.report(&Report::Display, &text);
         }
     }
+
+    fn clear(&self, wait: bool) {
+        self.report(&Report::Clear { wait }, &[]);
+    }
 }

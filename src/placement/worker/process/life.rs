@@ -12,11 +12,12 @@ use super::super::sockets::{self, Channel, ChannelError, within};
 use super::super::spares;
 use super::super::supervisor::{self, Ends};
 use super::super::temporary::Temporary;
+use super::patience::Patience;
 use super::{FRAME_BYTES, Incoming, Listener, Pipe, Process, SUPERVISING, WAKING};
 use crate::limits::Limits;
 use crate::output::{Origin, Stream, Transcript};
 
-/// How long a worker may take to come to life.
+/// How long a worker may take to come to life, of its own time.
 const STARTING: Duration = Duration::from_secs(20);
 
 /// How long the supervisor may say nothing before it is taken for stopped.
@@ -78,8 +79,7 @@ impl Process {
     }
 
     fn come_to_life(&mut self, configuration: &Configuration) -> Result<(), String> {
-        let until = within(STARTING);
-        match self.next_notice(until) {
+        match self.next_notice(within(STARTING)) {
             Ok(Notice::Started { process }) => self.watch(process),
             Ok(Notice::Failed { text }) => return Err(text),
             Ok(_) => return Err("the supervisor answered something else".to_owned()),
@@ -99,7 +99,7 @@ impl Process {
         let nowhere = Transcript::new(&Limits::default());
         let hello = self.expect(
             &nowhere,
-            until,
+            Patience::new(self.id, STARTING),
             "its interpreter was starting (a `sitecustomize` or a `.pth` file may hang)",
         )?;
         let Report::Hello(hello) = hello else {
@@ -127,7 +127,8 @@ impl Process {
         let cap = plan.limits().value_bytes.saturating_add(FRAME_BYTES);
         self.control.set_cap(cap);
         self.order(&Order::Open(Box::new(plan.open())), &[])?;
-        match self.expect(transcript, within(STARTING), "its session was being made")? {
+        let patience = Patience::new(self.id, STARTING);
+        match self.expect(transcript, patience, "its session was being made")? {
             Report::Done => Ok(()),
             Report::Refused { text } => Err(text),
             _ => Err("the worker answered something else".to_owned()),
@@ -189,7 +190,7 @@ impl Process {
     fn expect(
         &mut self,
         transcript: &Transcript,
-        until: Instant,
+        mut patience: Patience,
         phase: &str,
     ) -> Result<Report, String> {
         let listener = Listener {
@@ -198,7 +199,7 @@ impl Process {
             bell: None,
         };
         loop {
-            match self.wait(&listener, Some(until)) {
+            match self.wait(&listener, Some(patience.until)) {
                 Incoming::Report(Report::Failed { text }, _) => return Err(text),
                 Incoming::Report(report, _) => return Ok(report),
                 Incoming::Died(status) => {
@@ -210,11 +211,11 @@ impl Process {
                 Incoming::Garbage(text) => {
                     return Err(format!("the worker sent {text} while {phase}"));
                 }
-                Incoming::Nothing if Instant::now() >= until => {
+                Incoming::Nothing if patience.is_over() => {
                     self.kill();
                     return Err(format!(
                         "the worker did not come to life within {} s: {phase}",
-                        STARTING.as_secs()
+                        patience.allowed.as_secs()
                     ));
                 }
                 Incoming::Nothing => {}
@@ -309,16 +310,16 @@ impl Process {
         self.line
             .send_until(&watched, &[], within(SUPERVISING))
             .map_err(did_not)?;
-        let until = within(WAKING);
+        let patience = Patience::new(process, WAKING);
         control
-            .send_until(&Order::Wake, &[], until)
+            .send_until(&Order::Wake, &[], patience.until)
             .map_err(did_not)?;
         control.set_cap(self.control.cap());
         self.control = control;
         self.watch(process);
         (self.status, self.is_deaf) = (None, false);
         self.reports.clear();
-        match self.expect(transcript, until, "a backup was taking over") {
+        match self.expect(transcript, patience, "a backup was taking over") {
             Ok(Report::Hello(_)) => {}
             Ok(_) => return Err("the backup said something else than that it had woken".to_owned()),
             Err(text) => return Err(text),
