@@ -39,7 +39,7 @@ pub(crate) struct Settings {
     /// Declarations of what cells can call, in the first language; empty where that is nothing.
     pub(crate) stubs: String,
     /// How a session is opened.
-    pub(crate) open: Box<dyn Fn(Language) -> SessionBuilder + Send + Sync>,
+    pub(crate) open: Arc<dyn Fn(Language) -> SessionBuilder + Send + Sync>,
     /// How many sessions live at most.
     pub(crate) sessions: usize,
     /// How long one may be idle.

@@ -3,6 +3,9 @@
 //! Languages have positions and names, a host has one JSON object. A signature is a JSON Schema of that object; the order of
 //! its parameters is that of `required`, then that of the other `properties` as they stand in the text.
 
+#[cfg(feature = "schemars")]
+mod typed;
+
 use std::fmt;
 
 use serde::de::{MapAccess, Visitor};

@@ -8,6 +8,7 @@ mod install;
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
@@ -111,7 +112,7 @@ fn settings(mut options: Options) -> anyhow::Result<Settings> {
     Ok(Settings {
         languages,
         stubs: stubs.unwrap_or_default(),
-        open: Box::new(open),
+        open: Arc::new(open),
         sessions: options.sessions.unwrap_or(8),
         idle: Duration::from_secs(options.idle.unwrap_or(30).saturating_mul(60)),
         bytes: options.text_bytes.unwrap_or(16 << 10),

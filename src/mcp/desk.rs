@@ -52,9 +52,9 @@ enum Waited {
 }
 
 impl Desk {
-    pub(super) fn new(mut settings: Settings) -> Self {
-        let open = std::mem::replace(&mut settings.open, Box::new(warmcell::Session::builder));
-        let registry = Registry::new(open)
+    pub(super) fn new(settings: Settings) -> Self {
+        let open = settings.open.clone();
+        let registry = Registry::new(move |language| open(language))
             .most(settings.sessions)
             .idle(settings.idle);
         Self {
