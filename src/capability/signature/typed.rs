@@ -89,7 +89,7 @@ mod tests {
             ]
         );
         let bound = signature.bind(&Binding {
-            positional: r#"["a", {"line": 1}, null]"#,
+            positional: r#"["a", {"line":1}, null]"#,
             named: r#"{"zone": 7}"#,
             last_may_name: false,
         });
