@@ -36,8 +36,10 @@ const SWEEP: Duration = Duration::from_secs(30);
 pub(crate) struct Settings {
     /// The languages that are offered, the one of calls that name none first.
     pub(crate) languages: Vec<Language>,
-    /// Declarations of what cells can call, in the first language; empty where that is nothing.
+    /// Declarations of what cells can call, in the languages offered; empty where that is nothing.
     pub(crate) stubs: String,
+    /// What cells may not do, a sentence each.
+    pub(crate) rules: Vec<String>,
     /// How a session is opened.
     pub(crate) open: Arc<dyn Fn(Language) -> SessionBuilder + Send + Sync>,
     /// How many sessions live at most.

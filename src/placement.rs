@@ -84,7 +84,8 @@ pub(crate) async fn place(
                     Ok(Box::new(refuge))
                 }
                 Err(problem) if in_process::is_stuck(engine) => {
-                    refuge::seek(builder, &opening, transcript).map_err(|_| problem)
+                    // It has held nothing that could be lost.
+                    worker::place(builder, &opening, transcript, None).map_err(|_| problem)
                 }
                 Err(problem) => Err(problem),
             }

@@ -243,6 +243,16 @@ pub(super) fn check(capabilities: &[Capability]) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a name can be written as it is in every language.
+pub(super) fn is_word(name: &str) -> bool {
+    let mut characters = name.chars();
+    characters
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        && characters.all(|other| other.is_ascii_alphanumeric() || other == '_')
+        && !RESERVED.contains(&name)
+}
+
 fn check_capability(name: &str) -> Result<(), String> {
     let mut characters = name.chars();
     let starts = characters

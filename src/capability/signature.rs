@@ -52,6 +52,18 @@ struct Parameter {
     schema: Json,
 }
 
+/// What is to be said of a parameter.
+#[derive(Debug, PartialEq)]
+pub(super) struct Described<'a> {
+    pub(super) name: &'a str,
+    pub(super) is_required: bool,
+    /// The sorts of JSON that it takes, as JSON Schema names them.
+    pub(super) sorts: Vec<&'static str>,
+    /// The texts that it takes, where its schema lists them.
+    pub(super) choices: Vec<String>,
+    pub(super) description: &'a str,
+}
+
 /// The sorts of JSON values that a schema's `type` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -117,6 +129,7 @@ impl Signature {
                 "the JSON Schema of parameters must be of `type` \"object\"".to_owned(),
             ));
         }
+        let is_silent = read.properties.0.is_empty() && read.required.is_empty();
         let mut parameters = Vec::new();
         for name in &read.required {
             let schema = read.properties.0.iter().find(|(known, _)| known == name);
@@ -130,9 +143,11 @@ impl Signature {
         }
         Ok(Self {
             parameters,
-            is_open: read
-                .additional
-                .is_some_and(|additional| additional.get().trim() != "false"),
+            // A schema that says nothing of names takes any; one that lists them means those, where it does not say more.
+            is_open: match read.additional {
+                Some(additional) => additional.get().trim() != "false",
+                None => is_silent,
+            },
         })
     }
 
@@ -142,38 +157,33 @@ impl Signature {
         parameters.map(|parameter| &*parameter.name).collect()
     }
 
-    /// Each parameter: its name, whether it must be given, its sorts as JSON Schema names them, its description.
-    pub(super) fn parameters(&self) -> impl Iterator<Item = (&str, bool, Vec<&'static str>, &str)> {
-        self.parameters.iter().map(|parameter| {
-            let sorts = parameter.sorts.iter().map(|sort| sort.as_str()).collect();
-            (
-                &*parameter.name,
-                parameter.is_required,
-                sorts,
-                &*parameter.description,
-            )
-        })
+    /// What is to be said of each parameter.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = Described<'_>> {
+        self.parameters.iter().map(Parameter::described)
     }
 
     pub(super) fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Whether a single object in the place of this position stands for named arguments.
+    /// Whether an object in the place of this position stands for named arguments: where a parameter there takes objects,
+    /// only if it names parameters that have no argument yet, and nothing else.
     fn is_for_names(&self, position: usize, names: &[(String, &RawValue)]) -> bool {
         let takes_objects = self.parameters.get(position).is_some_and(|parameter| {
             parameter.sorts.is_empty() || parameter.sorts.contains(&Sort::Object)
         });
-        !takes_objects
-            && names
-                .iter()
-                .all(|(name, _)| self.is_open || self.knows(name))
-    }
-
-    fn knows(&self, name: &str) -> bool {
-        self.parameters
+        let (given, left) = self
+            .parameters
+            .split_at(position.min(self.parameters.len()));
+        let is_of = |parameters: &[Parameter], name: &str| {
+            parameters.iter().any(|parameter| parameter.name == name)
+        };
+        if takes_objects {
+            return !names.is_empty() && names.iter().all(|(name, _)| is_of(left, name));
+        }
+        names
             .iter()
-            .any(|parameter| parameter.name == name)
+            .all(|(name, _)| self.is_open || is_of(given, name) || is_of(left, name))
     }
 }
 
@@ -285,6 +295,22 @@ impl Parameter {
             description: read.description,
             schema: Json::new(schema).map_err(|error| error.to_string())?,
         })
+    }
+
+    fn described(&self) -> Described<'_> {
+        #[derive(Deserialize)]
+        struct Choices {
+            #[serde(rename = "enum")]
+            choices: Vec<String>,
+        }
+        let choices = serde_json::from_str(self.schema.as_str());
+        Described {
+            name: &self.name,
+            is_required: self.is_required,
+            sorts: self.sorts.iter().map(|sort| sort.as_str()).collect(),
+            choices: choices.map_or_else(|_| Vec::new(), |read: Choices| read.choices),
+            description: &self.description,
+        }
     }
 
     fn check(&self, value: &str) -> Result<(), String> {
@@ -509,6 +535,12 @@ mod tests {
             names(r#"["a", 3, {"lines":3}]"#).as_deref(),
             Ok(r#"{"path":"a","lines":3,"options":{"lines":3}}"#)
         );
+        let both = Ok(r#"{"path":"a","lines":3,"options":{"deep":1}}"#);
+        assert_eq!(names(r#"["a", 3, {"deep":1}]"#).as_deref(), both);
+        assert_eq!(
+            names(r#"["a", 3, {"options":{"deep":1}}]"#).as_deref(),
+            both
+        );
         assert_eq!(
             names(r#"[{"nope": 1}]"#),
             Err("takes a string as `path`, not an object".to_owned())
@@ -524,6 +556,13 @@ mod tests {
             bound(&signature, "[1]", r#"{"z": []}"#).as_deref(),
             Ok(r#"{"b":1,"z":[]}"#)
         );
+        for open in ["{}", r#"{"type": "object"}"#] {
+            let signature = Signature::from_schema(open).unwrap();
+            assert_eq!(
+                bound(&signature, "[]", r#"{"z":1}"#).as_deref(),
+                Ok(r#"{"z":1}"#)
+            );
+        }
         assert!(Signature::from_schema(r#"{"type": "string"}"#).is_err());
         assert!(Signature::from_schema("[]").is_err());
     }

@@ -1,6 +1,8 @@
 //! Typed stubs of what a session offers, for the prompt: Python and TypeScript declarations with one-line docs. Sorted and
 //! stable, so that a prompt's cache holds.
 
+use super::names::is_word;
+use super::signature::Described;
 use super::{Offered, OfferedAction};
 use crate::runtime::Language;
 
@@ -24,20 +26,8 @@ fn python(offered: &[Offered]) -> String {
         push_comment(&mut text, "  # ", &capability.description);
         text.push('\n');
         for action in &capability.actions {
-            let parameters: Vec<String> = action
-                .signature
-                .parameters()
-                .map(|(name, is_required, sorts, _)| {
-                    let sort = python_sort(&sorts);
-                    match is_required {
-                        true => format!("{name}: {sort}"),
-                        false => format!("{name}: {sort} = ..."),
-                    }
-                })
-                .chain(action.signature.is_open().then(|| "**more".to_owned()))
-                .collect();
-            let parameters = parameters.join(", ");
-            if is_identifier(&action.name) {
+            let parameters = python_parameters(action);
+            if is_word(&action.name) {
                 text.push_str(&format!("    def {}({parameters}): ...", action.name));
             } else {
                 text.push_str(&format!(
@@ -53,6 +43,29 @@ fn python(offered: &[Offered]) -> String {
     text
 }
 
+/// Parameters whose names Python cannot write are given by their place.
+fn python_parameters(action: &OfferedAction) -> String {
+    let mut parameters = Vec::new();
+    let mut by_place = 0;
+    for parameter in action.signature.parameters() {
+        let (name, sort) = (written(parameter.name), python_sort(&parameter));
+        parameters.push(match parameter.is_required {
+            true => format!("{name}: {sort}"),
+            false => format!("{name}: {sort} = ..."),
+        });
+        if !is_word(parameter.name) {
+            by_place = parameters.len();
+        }
+    }
+    if by_place > 0 {
+        parameters.insert(by_place, "/".to_owned());
+    }
+    if action.signature.is_open() {
+        parameters.push("**more".to_owned());
+    }
+    parameters.join(", ")
+}
+
 fn typescript(offered: &[Offered]) -> String {
     let mut text = String::from(
         "declare class CapabilityError extends Error { capability: string; action: string; kind: string; retryable: boolean; data: unknown }\n",
@@ -65,12 +78,13 @@ fn typescript(offered: &[Offered]) -> String {
             let parameters: Vec<String> = action
                 .signature
                 .parameters()
-                .map(|(name, is_required, sorts, _)| {
-                    let mark = if is_required { "" } else { "?" };
-                    format!("{name}{mark}: {}", typescript_sort(&sorts))
+                .map(|parameter| {
+                    let mark = if parameter.is_required { "" } else { "?" };
+                    let name = written(parameter.name);
+                    format!("{name}{mark}: {}", typescript_sort(&parameter))
                 })
                 .collect();
-            let name = match is_identifier(&action.name) {
+            let name = match is_word(&action.name) {
                 true => action.name.clone(),
                 false => format!("{:?}", action.name),
             };
@@ -81,7 +95,7 @@ fn typescript(offered: &[Offered]) -> String {
         }
         text.push_str("};\n");
     }
-    text.push_str("\n// Every call returns a promise. Optional arguments may also be given by name, in an object at the end.\n");
+    text.push_str("\n// Every call returns a promise. Arguments may also be given by name, in an object at the end that holds nothing else.\n");
     text
 }
 
@@ -90,8 +104,8 @@ fn docs(action: &OfferedAction) -> String {
     let parameters: Vec<String> = action
         .signature
         .parameters()
-        .filter(|(.., description)| !description.is_empty())
-        .map(|(name, _, _, description)| format!("{name}: {description}"))
+        .filter(|parameter| !parameter.description.is_empty())
+        .map(|parameter| format!("{}: {}", parameter.name, parameter.description))
         .collect();
     match (action.description.is_empty(), parameters.is_empty()) {
         (_, true) => action.description.clone(),
@@ -108,16 +122,26 @@ fn push_comment(text: &mut String, mark: &str, comment: &str) {
     }
 }
 
-fn is_identifier(name: &str) -> bool {
-    let mut characters = name.chars();
-    characters
-        .next()
-        .is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
-        && characters.all(|other| other.is_ascii_alphanumeric() || other == '_')
+/// A parameter's name, or the nearest one that can be written.
+fn written(name: &str) -> String {
+    if is_word(name) {
+        return name.to_owned();
+    }
+    let letter = |other: char| {
+        if other.is_ascii_alphanumeric() {
+            other
+        } else {
+            '_'
+        }
+    };
+    format!("{}_", name.chars().map(letter).collect::<String>())
 }
 
-fn python_sort(sorts: &[&str]) -> String {
-    joined(sorts, |sort| match sort {
+fn python_sort(parameter: &Described<'_>) -> String {
+    if !parameter.choices.is_empty() {
+        return format!("Literal[{}]", quoted(&parameter.choices, ", "));
+    }
+    joined(&parameter.sorts, |sort| match sort {
         "string" => "str",
         "integer" => "int",
         "number" => "float",
@@ -129,8 +153,11 @@ fn python_sort(sorts: &[&str]) -> String {
     .unwrap_or_else(|| "object".to_owned())
 }
 
-fn typescript_sort(sorts: &[&str]) -> String {
-    joined(sorts, |sort| match sort {
+fn typescript_sort(parameter: &Described<'_>) -> String {
+    if !parameter.choices.is_empty() {
+        return quoted(&parameter.choices, " | ");
+    }
+    joined(&parameter.sorts, |sort| match sort {
         "integer" | "number" => "number",
         "array" => "unknown[]",
         "object" => "Record<string, unknown>",
@@ -139,6 +166,11 @@ fn typescript_sort(sorts: &[&str]) -> String {
         _ => "null",
     })
     .unwrap_or_else(|| "unknown".to_owned())
+}
+
+fn quoted(choices: &[String], separator: &str) -> String {
+    let quoted: Vec<String> = choices.iter().map(|choice| format!("{choice:?}")).collect();
+    quoted.join(separator)
 }
 
 fn joined(sorts: &[&str], word: impl Fn(&str) -> &'static str) -> Option<String> {

@@ -108,10 +108,10 @@ fn settings(mut options: Options) -> anyhow::Result<Settings> {
         let workspace = workspace.clone();
         move |language| with_capabilities(open(&session, language, sandbox, &workspace))
     };
-    let stubs = languages.first().map(|language| open(*language).stubs());
     Ok(Settings {
+        stubs: stubs(&languages, |language| open(language).stubs()),
+        rules: rules(sandbox, network, &workspace),
         languages,
-        stubs: stubs.unwrap_or_default(),
         open: Arc::new(open),
         sessions: options.sessions.unwrap_or(8),
         idle: Duration::from_secs(options.idle.unwrap_or(30).saturating_mul(60)),
@@ -121,6 +121,40 @@ fn settings(mut options: Options) -> anyhow::Result<Settings> {
         network,
         notice,
     })
+}
+
+/// Declarations of what cells may call, once for each family of languages.
+fn stubs(languages: &[Language], of: impl Fn(Language) -> String) -> String {
+    let is_python = |language: &&Language| **language == Language::Python;
+    let python = languages.iter().find(is_python);
+    let other = languages.iter().find(|language| !is_python(language));
+    match (python, other) {
+        (Some(python), Some(other)) => match of(*python) {
+            stubs if stubs.is_empty() => stubs,
+            stubs => format!(
+                "In python:\n{stubs}\nIn javascript and typescript:\n{}",
+                of(*other)
+            ),
+        },
+        (Some(language), None) | (None, Some(language)) => of(*language),
+        (None, None) => String::new(),
+    }
+}
+
+/// What a model has to know of the hold on its cells.
+fn rules(sandbox: Sandbox, network: bool, workspace: &Path) -> Vec<String> {
+    let workspace = workspace.display();
+    let files = match sandbox {
+        Sandbox::WorkspaceWrite => Some(format!(
+            "Files can be written in the workspace `{workspace}` and in the temporary folder (`tempfile`, `$TMPDIR`) alone; the home folder cannot be read."
+        )),
+        Sandbox::ReadOnly => Some(format!(
+            "Files can be read in the workspace `{workspace}`, and written in the temporary folder (`tempfile`, `$TMPDIR`) alone; the home folder cannot be read."
+        )),
+        _ => None,
+    };
+    let offline = (!network).then(|| "There is no network.".to_owned());
+    files.into_iter().chain(offline).collect()
 }
 
 /// What cells may call.

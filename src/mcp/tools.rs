@@ -65,8 +65,13 @@ fn run_code(settings: &Settings) -> Tool {
         "" => String::new(),
         stubs => format!("\n\nCells can call these functions of the host:\n\n{stubs}"),
     };
+    let rules: String = settings
+        .rules
+        .iter()
+        .map(|rule| format!("\n- {rule}"))
+        .collect();
     let description = format!(
-        "{}\n- A cell that runs for longer than `wait_seconds` goes on: the answer then shows its output so far. Use `wait_cell` to wait for it or to stop it; never send it again.{stubs}",
+        "{}{rules}\n- A cell that runs for longer than `wait_seconds` goes on: the answer then shows its output so far. Use `wait_cell` to wait for it or to stop it; never send it again.{stubs}",
         specification.description
     );
     tool(

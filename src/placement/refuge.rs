@@ -45,23 +45,17 @@ impl Refuge {
         if !self.home.is_stuck() {
             return &self.home;
         }
-        let worker = self
-            .worker
-            .get_or_init(|| seek(&self.builder, &self.opening, self.transcript.clone()).ok());
+        let worker = self.worker.get_or_init(|| self.seek().ok());
         match worker {
             Some(worker) => worker.as_ref(),
             None => &self.home,
         }
     }
-}
 
-/// A seat in a worker, for a session whose interpreter is stuck.
-pub(super) fn seek(
-    builder: &SessionBuilder,
-    opening: &Opening,
-    transcript: Arc<Transcript>,
-) -> Result<Box<dyn Placed>, RuntimeError> {
-    worker::place(builder, opening, transcript, Some(NOTICE.to_owned()))
+    fn seek(&self) -> Result<Box<dyn Placed>, RuntimeError> {
+        let lost = Some(NOTICE.to_owned());
+        worker::place(&self.builder, &self.opening, self.transcript.clone(), lost)
+    }
 }
 
 impl Placed for Refuge {

@@ -60,6 +60,11 @@ impl Id {
             _ => None,
         }
     }
+
+    /// Whether it looks like that of a request of ours.
+    fn is_ours(&self) -> bool {
+        self.0.starts_with("\"call-")
+    }
 }
 
 impl fmt::Display for Id {
@@ -204,7 +209,10 @@ fn open(envelope: &Envelope<'_>) -> Incoming {
         }
     };
     let Some(method) = envelope.method else {
-        if envelope.result.is_some() || envelope.error.is_some() {
+        if envelope.result.is_some()
+            || envelope.error.is_some()
+            || id.as_ref().is_some_and(Id::is_ours)
+        {
             return answer(id, envelope);
         }
         return Incoming::Fault(id, Problem::invalid_request("`method` is missing"));
@@ -270,7 +278,10 @@ fn answer(id: Option<Id>, envelope: &Envelope<'_>) -> Incoming {
                 },
             })
         }
-        (None, None) => None,
+        (None, None) => Some(Answered::Error {
+            message: "the client answered with neither a `result` nor an `error`".to_owned(),
+            data: None,
+        }),
     };
     match answered {
         Some(answered) => Incoming::Answer(id, answered),

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use warmcell::{
     Backup, Capability, Integers, JavaScriptEngine, Language, Limits, Placement, Sandbox, Session,
     SessionBuilder,
@@ -153,11 +155,9 @@ fn read_limits(mut given: Fields) -> Result<Limits, Problem> {
 }
 
 /// A capability that a client asks for.
-#[derive(Deserialize)]
-#[serde(untagged)]
 enum Asked {
     Name(String),
-    Http { http: Web },
+    Http(Web),
 }
 
 /// What HTTP may reach.
@@ -167,6 +167,26 @@ struct Web {
     hosts: Vec<String>,
 }
 
+impl<'de> Deserialize<'de> for Asked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Described {
+            http: Web,
+        }
+        match Value::deserialize(deserializer)? {
+            Value::String(name) => Ok(Self::Name(name)),
+            given => serde_json::from_value(given)
+                .map(|described: Described| Self::Http(described.http))
+                .map_err(|_| {
+                    D::Error::custom(
+                        "each is a name, or `{\"http\": {\"hosts\": [\"example.org\"]}}`",
+                    )
+                }),
+        }
+    }
+}
+
 /// The ready-made capabilities that a client asks for, in a folder.
 fn capabilities(asked: Vec<Asked>, folder: &Path) -> Result<Vec<Capability>, Problem> {
     asked
@@ -174,7 +194,7 @@ fn capabilities(asked: Vec<Asked>, folder: &Path) -> Result<Vec<Capability>, Pro
         .map(|asked| {
             let made = match asked {
                 Asked::Name(name) => ready::named(&name, folder),
-                Asked::Http { http } => ready::http(http.hosts),
+                Asked::Http(web) => ready::http(web.hosts),
             };
             made.map_err(|error| Problem::invalid_params(format!("`capabilities`: {error}")))
         })

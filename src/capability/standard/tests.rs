@@ -28,9 +28,9 @@ fn every_action_and_every_parameter_is_described_in_one_line() {
             let name = format!("{}.{}", capability.name, action.name);
             assert!(!action.description.is_empty(), "{name}");
             assert!(!action.description.contains('\n'), "{name}");
-            for (parameter, _, sorts, description) in action.signature.parameters() {
-                assert!(!sorts.is_empty(), "{name}: {parameter}");
-                assert!(!description.is_empty(), "{name}: {parameter}");
+            for parameter in action.signature.parameters() {
+                assert!(!parameter.sorts.is_empty(), "{name}: {parameter:?}");
+                assert!(!parameter.description.is_empty(), "{name}: {parameter:?}");
             }
         }
     }

@@ -44,6 +44,8 @@ pub(super) struct Cells {
     bindings: Bindings,
     /// What a boa session says of a cell that ran into its deadline.
     slow_hint: Option<&'static str>,
+    /// The cell waits for a timer or an answer, and computes nothing.
+    is_waiting: bool,
 }
 
 /// How a cell ended.
@@ -68,6 +70,7 @@ impl Cells {
             limits,
             bindings: Bindings::default(),
             slow_hint,
+            is_waiting: false,
         }
     }
 
@@ -80,6 +83,7 @@ impl Cells {
     ) -> Completion {
         let file = Sources::file_of(task.number);
         self.host.begin(task.number);
+        self.is_waiting = false;
         let bindings = &self.bindings;
         let rewritten = memory::uncounted(|| {
             rewrite::rewrite(task.code, self.flavour, &|name| bindings.is_constant(name))
@@ -175,6 +179,7 @@ impl Cells {
         let cell = self.host.acting();
         loop {
             while realm.run_job()? {
+                self.is_waiting = false;
                 if self.host.stopper.is_pressed() {
                     return Err(Abrupt::Stopped(None));
                 }
@@ -201,6 +206,7 @@ impl Cells {
             let due = self.host.timers.borrow_mut().take_due(now);
             match due {
                 Some(due) => {
+                    self.is_waiting = false;
                     self.host.act_for(due.cell);
                     let number = realm.number(due.number as f64);
                     let repeats = realm.boolean(due.repeats);
@@ -213,12 +219,15 @@ impl Cells {
                         }
                     }
                 }
-                None => match (self.host.timers.borrow().next(), self.is_calling()) {
-                    // The stopper and answers unpark this thread; waking up without a reason does no harm.
-                    (Some(next), _) => thread::park_timeout(next - now),
-                    (None, true) => thread::park(),
-                    (None, false) => return Ok(state),
-                },
+                None => {
+                    self.is_waiting = true;
+                    match (self.host.timers.borrow().next(), self.is_calling()) {
+                        // The stopper and answers unpark this thread; waking up without a reason does no harm.
+                        (Some(next), _) => thread::park_timeout(next - now),
+                        (None, true) => thread::park(),
+                        (None, false) => return Ok(state),
+                    }
+                }
             }
         }
     }
@@ -428,6 +437,7 @@ impl Cells {
             .unwrap_or_else(|| Failure::new(FailureKind::Timeout, ""));
         place.hint = match waited_for {
             Some(function) => Some(format!("the cell was waiting for `{function}`")),
+            None if self.is_waiting => None,
             None => self.slow_hint.map(str::to_owned),
         };
         Completion {

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use pyo3::exceptions::{
-    PyKeyError, PyMemoryError, PyModuleNotFoundError, PySyntaxError, PySystemExit,
+    PyKeyError, PyMemoryError, PyModuleNotFoundError, PyRuntimeError, PySyntaxError, PySystemExit,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString};
@@ -103,7 +103,9 @@ impl Reporter {
             failure.message = exit_status(py, error).unwrap_or(failure.message);
         }
         failure.hint = hint(py, error, failure.kind, environment)
-            .or_else(|| self.withheld(py, error, environment));
+            .or_else(|| self.withheld(py, error, environment))
+            .or_else(|| without_loop(py, error, &failure.message))
+            .or_else(|| of_a_notebook(&failure, error.value(py)));
         failure
     }
 
@@ -122,7 +124,7 @@ impl Reporter {
         let name: String = name.ok()?.extract().ok()?;
         environment.withheld.contains(&name).then(|| {
             format!(
-                "the host has `{name}`, and cells in a worker do not see it: pass it by naming it in `envPass`, or give it a value in `env`"
+                "the host has `{name}`, and cells in a worker do not see it: pass it by its name (`envPass`, `--env-pass {name}`), or give it a value"
             )
         })
     }
@@ -178,6 +180,30 @@ fn kind(py: Python<'_>, error: &PyErr, origin: &Origin<'_>) -> FailureKind {
     } else {
         FailureKind::Exception
     }
+}
+
+/// Cells without an `await` run outside of the session's loop.
+fn without_loop(py: Python<'_>, error: &PyErr, message: &str) -> Option<String> {
+    let is_meant = error.is_instance_of::<PyRuntimeError>(py)
+        && (message == "no running event loop"
+            || message.starts_with("There is no current event loop"));
+    is_meant.then(|| "a cell with an `await` in it runs in the session's event loop, where tasks live on into later cells: add `await asyncio.sleep(0)`".to_owned())
+}
+
+/// What notebooks add to Python.
+fn of_a_notebook(failure: &Failure, value: &Bound<'_, PyAny>) -> Option<String> {
+    if failure.kind != FailureKind::Syntax {
+        return None;
+    }
+    let line: String = value.getattr("text").ok()?.extract().ok()?;
+    let hint = match line.trim_start().as_bytes().first()? {
+        b'!' => "cells are plain Python: run commands by `subprocess.run`",
+        b'%' => {
+            "cells are plain Python, without magics: run commands by `subprocess.run`, `[sys.executable, '-m', 'pip', 'install', ...]` for instance"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 fn message(value: &Bound<'_, PyAny>) -> String {

@@ -21,6 +21,7 @@ mod threads;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -77,8 +78,7 @@ pub(super) fn run(socket: OwnedFd) -> io::Result<()> {
         Err(error) => return Err(io::Error::other(error.to_string())),
     };
     if let Some(folder) = &temporary {
-        // SAFETY: this process has one thread yet.
-        unsafe { std::env::set_var("TMPDIR", folder) };
+        settle_in(folder);
     }
     if let Some(confinement) = &prepare.confinement
         && let Err(text) = confine::confine(confinement, temporary.as_deref())
@@ -97,6 +97,21 @@ pub(super) fn run(socket: OwnedFd) -> io::Result<()> {
     // A panic in there has told about itself on standard error.
     let _ = thread.join();
     Ok(())
+}
+
+/// Points programs to the temporary folder for what they would keep in the home folder, which a sandbox does not let them
+/// read: git, for one, gives up where it may not read its configuration there.
+fn settle_in(temporary: &Path) {
+    let places = [
+        ("TMPDIR", temporary.to_owned()),
+        ("XDG_CACHE_HOME", temporary.join("cache")),
+        ("XDG_CONFIG_HOME", temporary.join("config")),
+        ("GIT_CONFIG_GLOBAL", PathBuf::from("/dev/null")),
+    ];
+    for (name, place) in places {
+        // SAFETY: this process has one thread yet.
+        unsafe { std::env::set_var(name, place) };
+    }
 }
 
 fn builder(prepare: &Prepare) -> SessionBuilder {

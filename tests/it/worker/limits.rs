@@ -163,7 +163,7 @@ fn cells_see_of_the_environment_what_they_need_and_what_is_passed() {
             let looked_for = session.cell("os.environ['WARMCELL_TEST_KEY']");
             assert_eq!(
                 looked_for.error.unwrap().hint.as_deref(),
-                Some("the host has `WARMCELL_TEST_KEY`, and cells in a worker do not see it: pass it by naming it in `envPass`, or give it a value in `env`")
+                Some("the host has `WARMCELL_TEST_KEY`, and cells in a worker do not see it: pass it by its name (`envPass`, `--env-pass WARMCELL_TEST_KEY`), or give it a value")
             );
             // A key of the program's own is none of the host's variables.
             let own = session.cell("{}['WARMCELL_TEST_KEY']");
