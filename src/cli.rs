@@ -16,6 +16,7 @@ mod repl;
 mod run;
 mod runner;
 mod serve;
+mod signals;
 mod worker;
 
 use std::io;

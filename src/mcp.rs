@@ -10,12 +10,14 @@
 //! **Threads.** One, which never blocks, besides those on which the standard streams are read and written.
 
 mod desk;
+mod intake;
 mod running;
 mod server;
 mod tools;
 mod transport;
 
 use std::fs::File;
+use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,7 +61,12 @@ pub(crate) struct Settings {
 }
 
 /// Serves one client until its input ends. Running cells are stopped then, and every session is closed.
-pub(crate) fn serve(input: File, output: File, settings: Settings) -> anyhow::Result<()> {
+pub(crate) fn serve(
+    input: impl Read + Send + 'static,
+    output: File,
+    settings: Settings,
+) -> anyhow::Result<()> {
+    let input = intake::start(input).context("cannot start the thread that reads requests")?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()

@@ -72,7 +72,6 @@ pub(crate) fn serve(
     let incoming = start_reader(input).context("cannot start the thread that reads requests")?;
     let tasks = LocalSet::new();
     let read = tasks.block_on(&runtime, dispatch(incoming, mailbox, output_ended));
-    // What is left of the tasks holds the writer's mailbox.
     drop(tasks);
     writer
         .finish(PATIENCE)

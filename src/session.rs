@@ -328,6 +328,7 @@ fn capabilities(builder: &SessionBuilder) -> Result<Option<Arc<dyn Caller>>, Run
         builder.capabilities.clone(),
         offered,
         builder.permission.clone(),
+        builder.limits.value_bytes,
     );
     Ok(Some(calls))
 }

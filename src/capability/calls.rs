@@ -34,6 +34,8 @@ pub(crate) struct Calls {
     capabilities: Vec<Capability>,
     offered: Vec<Offered>,
     permission: Option<Arc<dyn Permission>>,
+    /// How large an answer may be.
+    value_bytes: usize,
     slots: Arc<Semaphore>,
     /// Held whole by an exclusive action, shared by the others.
     gate: Arc<RwLock<()>>,
@@ -56,7 +58,7 @@ impl Running {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         if let Some(reply) = reply {
-            reply(answer);
+            reply(answer.map_err(CapabilityError::bounded));
         }
     }
 }
@@ -66,8 +68,10 @@ impl Calls {
         capabilities: Vec<Capability>,
         offered: Vec<Offered>,
         permission: Option<Arc<dyn Permission>>,
+        value_bytes: usize,
     ) -> Arc<Self> {
         Arc::new(Self {
+            value_bytes,
             capabilities,
             offered,
             permission,
@@ -137,6 +141,20 @@ impl Calls {
         }
     }
 
+    /// Values are held to a budget, wherever they come from.
+    fn within_limit(&self, answer: Answer) -> Answer {
+        let (bytes, most) = (
+            answer.as_ref().map_or(0, |value| value.as_str().len()),
+            self.value_bytes,
+        );
+        if bytes > most {
+            return Err(CapabilityError::tool(format!(
+                "the result has {bytes} bytes, over the budget of {most}"
+            )));
+        }
+        answer
+    }
+
     fn forget(&self, id: u64) -> Option<Arc<Running>> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.remove(&id)
@@ -195,7 +213,7 @@ impl Caller for Calls {
                 });
                 drop((shared, slot));
                 self.forget(id);
-                running.answer(answer);
+                running.answer(self.within_limit(answer));
             });
             return;
         }
@@ -214,7 +232,7 @@ impl Caller for Calls {
                 answer = caught(course) => answer,
             };
             self.forget(id);
-            running.answer(answer);
+            running.answer(self.within_limit(answer));
         });
     }
 

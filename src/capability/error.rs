@@ -4,6 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::Json;
 
+/// Longest message, in bytes; the rest is left out.
+const MESSAGE_BYTES: usize = 64 << 10;
+
+/// Largest `data`, in bytes of JSON text; more is left out. Between processes it travels in a frame's header, which takes twice that.
+const DATA_BYTES: usize = 4 << 20;
+
 /// Why a call of a host function failed. A cell meets it as an exception of the class `CapabilityError`, with the same fields
 /// and with `capability` and `action` beside them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -76,6 +82,26 @@ impl CapabilityError {
             retryable: true,
             ..Self::new(CapabilityErrorKind::Timeout, message)
         }
+    }
+
+    /// The same failure, within what a message between processes may carry.
+    pub(crate) fn bounded(mut self) -> Self {
+        if self.message.len() > MESSAGE_BYTES {
+            let end = self.message.floor_char_boundary(MESSAGE_BYTES);
+            let left_out = self.message.len() - end;
+            self.message.truncate(end);
+            self.message
+                .push_str(&format!(" [{left_out} bytes left out]"));
+        }
+        if let Some(data) = &self.data
+            && data.as_str().len() > DATA_BYTES
+        {
+            let bytes = data.as_str().len();
+            self.message
+                .push_str(&format!(" [its `data` of {bytes} bytes is left out]"));
+            self.data = None;
+        }
+        self
     }
 
     pub(crate) fn cancelled() -> Self {

@@ -232,6 +232,11 @@ pub(super) fn check(capabilities: &[Capability]) -> Result<(), String> {
             if action.name.is_empty() {
                 return Err(format!("an action of the capability `{name}` has no name"));
             }
+            if action.name == "then" {
+                return Err(format!(
+                    "an action of the capability `{name}` is named `then`, which makes a promise of the capability in JavaScript\nhint: choose another name"
+                ));
+            }
             if !actions.insert(&action.name) {
                 return Err(format!(
                     "two actions of the capability `{name}` are named `{}`",

@@ -17,6 +17,7 @@ use warmcell::{Capability, Isolation, Language, Placement, RuntimeError, Sandbox
 
 use self::file::File;
 use super::runner::SessionOptions;
+use super::signals::Input;
 use super::{Usage, descriptors, language};
 use crate::mcp::{self, Settings};
 use crate::ready;
@@ -82,6 +83,7 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let input = descriptors::take_stdin().context("cannot use standard input")?;
     let output = descriptors::take_stdout().context("cannot use standard output")?;
     let settings = settings(options)?;
+    let input = Input::new(input).context("cannot listen for signals")?;
     mcp::serve(input, output, settings)?;
     Ok(0)
 }

@@ -3,6 +3,7 @@
 use anyhow::Context;
 
 use super::descriptors;
+use super::signals::Input;
 use crate::serve;
 
 /// Serve sessions to another program: JSON-RPC 2.0, one message a line, on standard input and output
@@ -13,6 +14,7 @@ pub(super) fn main(_options: Options) -> anyhow::Result<u8> {
     // Before anything else: from here on no cell can reach the protocol.
     let input = descriptors::take_stdin().context("cannot use standard input")?;
     let output = descriptors::take_stdout().context("cannot use standard output")?;
+    let input = Input::new(input).context("cannot listen for signals")?;
     serve::serve(input, output)?;
     Ok(0)
 }

@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-    PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ServerCapabilities,
-    ServerConfig,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
+    Implementation, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+    ProgressToken, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use warmcell::tool::Arguments;
 
 use super::desk::{Caller, Desk};
+use super::intake::UNREADABLE;
 use super::running::Running;
 use super::tools;
 
@@ -48,6 +49,27 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(tools::list(
             self.desk.settings(),
         )))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let reason = request
+            .params
+            .as_ref()
+            .and_then(|params| params["reason"].as_str());
+        match reason {
+            Some(reason) if request.method == UNREADABLE => {
+                Err(ErrorData::parse_error(reason.to_owned(), None))
+            }
+            _ => Err(ErrorData::new(
+                ErrorCode::METHOD_NOT_FOUND,
+                request.method,
+                None,
+            )),
+        }
     }
 
     async fn call_tool(

@@ -13,8 +13,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::fs;
 use tokio::sync::Notify;
 
-/// The longest message that is taken, in bytes; a longer one is skipped.
-const LINE_BYTES: usize = 64 << 20;
+use super::intake::LINE_BYTES;
 
 pub(super) struct Stdio {
     inner: AsyncRwTransport<RoleServer, fs::File, fs::File>,

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use warmcell::{Action, Capability, CapabilityError, CapabilityErrorKind, Json, Signature};
@@ -155,16 +156,19 @@ impl Drop for Asked {
 fn failure(message: String, data: Option<Json>) -> CapabilityError {
     #[derive(Default, Deserialize)]
     struct Facts {
-        kind: Option<CapabilityErrorKind>,
-        retryable: Option<bool>,
+        kind: Option<Value>,
+        retryable: Option<Value>,
     }
     let facts: Facts = data
         .as_ref()
         .and_then(|data| data.parse().ok())
         .unwrap_or_default();
-    let kind = facts.kind.unwrap_or(CapabilityErrorKind::Tool);
-    let error =
-        CapabilityError::new(kind, message).with_retryable(facts.retryable.unwrap_or(false));
+    let kind = facts
+        .kind
+        .and_then(|kind| serde_json::from_value(kind).ok())
+        .unwrap_or(CapabilityErrorKind::Tool);
+    let retryable = facts.retryable == Some(Value::Bool(true));
+    let error = CapabilityError::new(kind, message).with_retryable(retryable);
     match data {
         Some(data) => error.with_data(data),
         None => error,

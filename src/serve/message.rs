@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use warmcell::{Display, Json, Outcome};
 
@@ -258,10 +259,15 @@ fn answer(id: Option<Id>, envelope: &Envelope<'_>) -> Incoming {
     #[derive(Deserialize)]
     struct Error {
         #[serde(default)]
-        message: String,
+        message: Value,
         #[serde(default)]
         data: Option<Box<RawValue>>,
     }
+    let said = |message: Value| match message {
+        Value::String(text) => text,
+        Value::Null => "the client's error has no `message`".to_owned(),
+        other => other.to_string(),
+    };
     let json = |raw: &RawValue| Json::new(raw.get()).ok();
     let answered = match (envelope.result, envelope.error) {
         (Some(result), _) => json(result).map(Answered::Value),
@@ -269,7 +275,7 @@ fn answer(id: Option<Id>, envelope: &Envelope<'_>) -> Incoming {
             let error: Option<Error> = serde_json::from_str(error.get()).ok();
             Some(match error {
                 Some(error) => Answered::Error {
-                    message: error.message,
+                    message: said(error.message),
                     data: error.data.as_deref().and_then(json),
                 },
                 None => Answered::Error {

@@ -2,7 +2,8 @@
 //!
 //! Messages come through an unbounded channel, so that nobody who has one waits; what bounds the channel are the permits
 //! that travel in it (see the head of [`crate::serve`]) and go back once their message is on the wire. The thread ends
-//! when every [`Mailbox`] is gone or the output fails, and tells so by closing `ended`.
+//! at [`Writer::finish`] or when the output fails, and tells so by closing `ended`: functions of a closed session may keep a
+//! [`Mailbox`] for as long as the process lives.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -18,19 +19,23 @@ use super::message::Outgoing;
 /// A message with what it holds until it is written.
 type Parcel = (Outgoing, Option<OwnedSemaphorePermit>);
 
+/// What lies in the channel: a message, or that there will be no more.
+type Mail = Option<Parcel>;
+
 /// Where messages for the client are left.
 #[derive(Clone)]
-pub(crate) struct Mailbox(mpsc::Sender<Parcel>);
+pub(crate) struct Mailbox(mpsc::Sender<Mail>);
 
 impl Mailbox {
     /// Leaves a message. When the output is gone, so is the message: nobody could read it.
     pub(crate) fn send(&self, message: Outgoing, permit: Option<OwnedSemaphorePermit>) {
-        let _ = self.0.send((message, permit));
+        let _ = self.0.send(Some((message, permit)));
     }
 }
 
 /// The thread, from outside.
 pub(crate) struct Writer {
+    mailbox: Mailbox,
     progress: Arc<AtomicU64>,
     outcome: mpsc::Receiver<io::Result<()>>,
 }
@@ -53,11 +58,19 @@ impl Writer {
                 // Nobody listens when the process is on its way out already.
                 let _ = report.send(result);
             })?;
-        Ok((Self { progress, outcome }, Mailbox(mailbox), ended))
+        let mailbox = Mailbox(mailbox);
+        let writer = Self {
+            mailbox: mailbox.clone(),
+            progress,
+            outcome,
+        };
+        Ok((writer, mailbox, ended))
     }
 
-    /// Waits until everything is written, as long as the client takes something every `patience`.
+    /// Ends the thread once everything is written that was left until now, and waits for that, as long as the client takes something every `patience`.
     pub(crate) fn finish(self, patience: Duration) -> io::Result<()> {
+        // One that has ended already is asked for its outcome below.
+        let _ = self.mailbox.0.send(None);
         let mut seen = self.progress.load(Ordering::Relaxed);
         loop {
             match self.outcome.recv_timeout(patience) {
@@ -84,10 +97,10 @@ impl Writer {
 
 fn write_all(
     mut output: impl Write,
-    messages: &mpsc::Receiver<Parcel>,
+    messages: &mpsc::Receiver<Mail>,
     progress: &AtomicU64,
 ) -> io::Result<()> {
-    for (message, permit) in messages {
+    while let Ok(Some((message, permit))) = messages.recv() {
         let line = message.into_line();
         let mut rest = line.as_slice();
         while !rest.is_empty() {

@@ -4,6 +4,7 @@ mod hostile;
 mod install;
 mod long;
 mod settings;
+mod wire;
 
 use serde_json::{Value, json};
 

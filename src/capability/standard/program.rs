@@ -160,6 +160,8 @@ fn prepare(folder: RawFd, rules: Option<RawFd>) -> io::Result<()> {
         if libc::fchdir(folder) != 0 || libc::setsid() < 0 {
             return Err(io::Error::last_os_error());
         }
+        // It ends with the host. The thread that starts it is one of the runtime for host functions, which is never given up.
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         // What others opened in the host without a thought of children; kernels before 5.11 lack it.
         libc::syscall(
             libc::SYS_close_range,

@@ -4,6 +4,8 @@
 //! with the flag that does it.
 
 use std::fs;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -15,6 +17,9 @@ use crate::cli::{language, process, runner};
 
 /// The file's name.
 const NAME: &str = "warmcell.toml";
+
+/// How much of it is read; more is surely none.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// What the file may say; the names are those of the flags.
 #[derive(Debug, Default, Deserialize)]
@@ -47,11 +52,13 @@ impl File {
     /// Reads the workspace's file; one that is not there says nothing.
     pub(super) fn read(workspace: &Path) -> anyhow::Result<Self> {
         let path = workspace.join(NAME);
-        if !path.exists() {
-            return Ok(Self::default());
-        }
-        let text = fs::read_to_string(&path)
-            .with_context(|| format!("cannot read `{}`", path.display()))?;
+        let text = match text_of(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read `{}`", path.display()));
+            }
+        };
         toml::from_str(&text)
             .map_err(|error| usage(format!("`{}` is wrong: {error}", path.display())))
     }
@@ -103,7 +110,10 @@ impl File {
         fill(&mut session.process.cpu, self.cpu, "cpu", seconds)?;
         session.timeout.get_or_insert(super::TIMEOUT);
         session.process.no_network |= self.network == Some(false);
-        or(&mut session.python, self.python);
+        if self.python.is_some() {
+            let problem = "a flag alone can name a python, which is started outside of the sandbox: cells may write to this file\nhint: give `--python` on the command line, or make a `.venv` in the workspace";
+            return Err(wrong("python", problem));
+        }
         or(&mut session.cwd, self.cwd);
         or(&mut session.memory, self.memory);
         or(&mut session.output_bytes, self.output_bytes);
@@ -118,6 +128,10 @@ impl File {
                 );
                 return Err(wrong("capabilities", &problem));
             }
+            if name == "fs" && session.process.sandbox == Some(Sandbox::ReadOnly) {
+                let problem = "a flag alone can offer `fs` beside the sandbox `read-only`, since it writes to the workspace\nhint: give `--capability fs` on the command line";
+                return Err(wrong("capabilities", problem));
+            }
             if !options.capability.contains(&name) {
                 options.capability.push(name);
             }
@@ -128,6 +142,20 @@ impl File {
         or(&mut options.image_bytes, self.image_bytes);
         Ok(())
     }
+}
+
+/// The text of a file that a cell may have put there: a link leads elsewhere, a pipe never ends.
+fn text_of(path: &Path) -> io::Result<String> {
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut text = String::new();
+    file.take(MOST_BYTES).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn or<T>(option: &mut Option<T>, given: Option<T>) {

@@ -56,6 +56,12 @@ pub(super) fn main(options: &Options) -> anyhow::Result<u8> {
         None => options.client.file()?,
     };
     let start = Start::of(options.workspace.as_deref())?;
+    if fs::metadata(&file).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(usage(format!(
+            "`{}` is not a regular file, and is left as it is",
+            file.display()
+        )));
+    }
     let before = match fs::read_to_string(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

@@ -94,8 +94,6 @@ impl Session {
         ));
         runtime.set_max_stack_size(SCRIPT_STACK);
         runtime.set_memory_limit(shared.memory_limit);
-        let pressed = stopper.clone();
-        runtime.set_interrupt_handler(Some(Box::new(move || pressed.is_pressed())));
         let tracked = shared.clone();
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
             move |context, promise, reason, is_handled| {
@@ -106,6 +104,8 @@ impl Session {
         runtime.set_loader(loader::Resolver(modules.clone()), loader::Loader(modules));
         let context = Context::full(&runtime).map_err(failed)?;
         context.with(|context| start(&context, &shared))?;
+        let limit = context.with(|context| raw::MemoryLimit::of(&context));
+        runtime.set_interrupt_handler(Some(interrupts(limit, &stopper, &shared)));
         let cells = Cells::new(host, flavour, opening.limits.clone(), None);
         Ok(Self {
             opening,
@@ -179,6 +179,23 @@ impl Drop for Session {
         self.runtime.set_interrupt_handler(None);
         self.runtime.set_memory_limit(0);
     }
+}
+
+/// What the engine asks now and then: whether what runs must end.
+fn interrupts(
+    limit: raw::MemoryLimit,
+    stopper: &Arc<Stopper>,
+    shared: &Rc<Shared>,
+) -> Box<dyn FnMut() -> bool> {
+    let (stopper, shared) = (stopper.clone(), shared.clone());
+    Box::new(move || {
+        if shared.is_dropping.get() {
+            // The error that nothing catches takes memory; without it there is another one, which can be caught.
+            limit.set(shared.memory_limit);
+            return true;
+        }
+        stopper.is_pressed()
+    })
 }
 
 /// Evaluates readers and prelude in a fresh context.

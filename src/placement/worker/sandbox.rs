@@ -55,8 +55,7 @@ impl Confinement {
         let files = (builder.sandbox != Sandbox::Off).then(|| {
             let workspace = builder.workspace.as_deref().or(builder.cwd.as_deref());
             let workspace = here.join(workspace.unwrap_or(here));
-            let cwd = builder.cwd.as_ref().map(|cwd| here.join(cwd));
-            let mut read: Vec<PathBuf> = reads.iter().cloned().chain(cwd).collect();
+            let mut read = reads.to_vec();
             let mut write = Vec::new();
             match builder.sandbox {
                 Sandbox::WorkspaceWrite => write.push(workspace),
@@ -68,6 +67,15 @@ impl Confinement {
             files,
             network: builder.network,
         })
+    }
+}
+
+/// Whether a folder is in another one, whatever links lead there. One that is not there is nowhere.
+fn is_within(folder: &Path, whole: &Path) -> bool {
+    match (folder.canonicalize(), whole.canonicalize()) {
+        (Ok(folder), Ok(whole)) => folder.starts_with(whole),
+        // Opening the session says what is wrong with it.
+        _ => true,
     }
 }
 
@@ -124,6 +132,16 @@ impl Isolation {
             return refused(format!(
                 "`sandbox` needs landlock of version {LANDLOCK_NEEDED} to hold files, and this kernel {found}\nhint: run on Linux 6.2 or newer with landlock among its security modules, or leave `sandbox` out"
             ));
+        }
+        if builder.sandbox != Sandbox::Off
+            && let (Some(workspace), Some(cwd)) = (&builder.workspace, &builder.cwd)
+            && !is_within(cwd, workspace)
+        {
+            return Err(RuntimeError::InvalidOption(format!(
+                "`cwd` is `{}`, which lies outside of the workspace `{}`: a sandboxed session is held to that\nhint: name a folder in the workspace",
+                cwd.display(),
+                workspace.display()
+            )));
         }
         let asks = builder.sandbox != Sandbox::Off || !builder.network;
         if asks && !self.seccomp {

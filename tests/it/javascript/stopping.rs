@@ -43,6 +43,25 @@ fn a_stopped_cell_keeps_what_it_had_bound_and_says_where_it_stood() {
     });
 }
 
+/// On QuickJS such a loop went on inside of what drops a stopped cell's jobs.
+#[test]
+fn a_loop_that_catches_rejected_promises_is_stopped() {
+    on_each_engine(|engine| {
+        let session = engine.javascript();
+        for code in [
+            "for (;;) { try { await Promise.reject(1) } catch {} }",
+            "for (;;) { try { await Promise.reject(1) } finally { continue } }",
+            "for (;;) { try { await 1; throw 1 } catch {} }",
+        ] {
+            session.cell("let keep = 1").succeeded();
+            let (took, outcome) = timed(|| session.cell_within(ms(100), code));
+            outcome.failed(FailureKind::Timeout);
+            assert!(took < ms(1000), "{took:?} on {}: {code}", engine.name);
+            session.cell("keep").returned(json!(1));
+        }
+    });
+}
+
 /// Catching, finally and promises are no shield.
 #[test]
 fn nothing_in_the_cell_outlives_its_deadline() {

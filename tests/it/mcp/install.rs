@@ -112,4 +112,16 @@ fn a_configuration_that_cannot_be_read_is_not_touched() {
         ended.stderr
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), "{ // mine\n}");
+    // A device, or a pipe that never ends.
+    let pipe = home.path().join("pipe");
+    let name = std::ffi::CString::new(pipe.to_str().unwrap()).unwrap();
+    // SAFETY: the name ends in a NUL.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    let ended = install(
+        &home.path(),
+        &["--client", "claude", "--config", pipe.to_str().unwrap()],
+    );
+    assert_eq!(ended.status, 2);
+    let message = "is not a regular file, and is left as it is";
+    assert!(ended.stderr.contains(message), "{}", ended.stderr);
 }

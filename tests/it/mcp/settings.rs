@@ -85,6 +85,14 @@ fn the_file_cannot_loosen_the_hold() {
                 "capabilities = [\"shell\"]",
                 "`capabilities` in `warmcell.toml`: a flag alone can offer `shell`",
             ),
+            (
+                "python = \"./py\"",
+                "`python` in `warmcell.toml`: a flag alone can name a python",
+            ),
+            (
+                "sandbox = \"read-only\"\ncapabilities = [\"fs\"]",
+                "a flag alone can offer `fs` beside the sandbox `read-only`",
+            ),
             ("languages = [\"ruby\"]", "the languages are `python`"),
             ("env-pass = [\"TOKEN\"]", "unknown field `env-pass`"),
             ("timeout = -1", "`timeout` in `warmcell.toml`"),
@@ -96,6 +104,48 @@ fn the_file_cannot_loosen_the_hold() {
             assert!(stderr.contains(message), "{stderr}");
         },
     );
+}
+
+/// A cell may have put anything there.
+#[test]
+fn a_file_that_is_none_is_refused() {
+    let workspace = Workspace::new();
+    let file = workspace.path().join("warmcell.toml");
+    std::os::unix::fs::symlink("/etc/passwd", &file).unwrap();
+    let (status, stderr) = refusal(&workspace, &[]);
+    assert_eq!(status, 1, "{stderr}");
+    assert!(
+        stderr.contains("cannot read `") && !stderr.contains("root:"),
+        "{stderr}"
+    );
+    std::fs::remove_file(&file).unwrap();
+    let name = std::ffi::CString::new(file.to_str().unwrap()).unwrap();
+    // SAFETY: the name ends in a NUL.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    let (status, stderr) = refusal(&workspace, &[]);
+    assert_eq!(status, 1, "{stderr}");
+    assert!(stderr.contains("it is not a regular file"), "{stderr}");
+}
+
+/// The folder of a session is one of the workspace, whoever names it.
+#[test]
+fn a_sandboxed_session_cannot_be_opened_elsewhere() {
+    let workspace = Workspace::new();
+    let inside = workspace.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    std::os::unix::fs::symlink("/etc", workspace.path().join("link")).unwrap();
+    let mut client = workspace.client(Protocol::Handshake, &[]);
+    for (session, cwd) in [("a", "/root"), ("b", "/"), ("c", "link"), ("d", "..")] {
+        let given = json!({ "code": "1", "session": session, "cwd": cwd });
+        let (is_error, text) = client.run(given);
+        assert!(
+            is_error && text.contains("lies outside of the workspace"),
+            "{cwd}: {text}"
+        );
+    }
+    let (is_error, text) = client.run(json!({ "code": "1", "session": "e", "cwd": "inside" }));
+    assert!(!is_error, "{text}");
+    client.finish();
 }
 
 #[test]

@@ -217,3 +217,73 @@ fn ready_made_capabilities_work_in_the_workspace() {
     }
     std::fs::remove_dir_all(&folder).expect("it goes");
 }
+
+/// A client that answers wrongly has its call fail, and no cell waits for the rest of its time.
+#[test]
+fn an_answer_that_is_none_fails_the_call() {
+    everywhere(|server, session, code| {
+        for (member, message) in [
+            (
+                "\"x\":1",
+                "the client answered with neither a `result` nor an `error`",
+            ),
+            (
+                "\"error\":null",
+                "the client answered with neither a `result` nor an `error`",
+            ),
+            (
+                "\"error\":{\"message\":null}",
+                "the client's error has no `message`",
+            ),
+            (
+                "\"error\":{\"message\":7,\"data\":{\"retryable\":\"x\"}}",
+                "7",
+            ),
+        ] {
+            let request = server.send(
+                "execute",
+                json!({ "session": session, "code": code("shop.price('tea')"), "timeoutMs": 20_000 }),
+            );
+            let call = server.message();
+            server.send_line(format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{},{member}}}",
+                call["id"]
+            ));
+            let outcome = server.answer(request);
+            let error = &outcome["result"]["error"];
+            assert_eq!(error["message"], message, "{outcome}");
+            assert_eq!(error["kind"], "exception", "{outcome}");
+        }
+    });
+}
+
+/// An error larger than a frame's header cost the session.
+#[test]
+fn a_large_error_is_cut() {
+    everywhere(|server, session, code| {
+        let request = server.send(
+            "execute",
+            json!({ "session": session, "code": code("shop.price('tea')") }),
+        );
+        let call = server.message();
+        let error = json!({ "message": "m".repeat(9 << 20), "data": { "kind": "permission", "text": "d".repeat(9 << 20) } });
+        server.send_line(json!({ "jsonrpc": "2.0", "id": call["id"], "error": error }).to_string());
+        let outcome = server.answer(request);
+        let message = outcome["result"]["error"]["message"].as_str().unwrap();
+        assert!(message.len() < 100 << 10, "{} bytes", message.len());
+        assert_eq!(outcome["result"]["state"], "kept");
+    });
+}
+
+/// What the interpreter keeps of a session does not keep the server.
+#[test]
+fn a_server_with_functions_ends_when_its_input_does() {
+    let mut server = Server::start();
+    server.call(
+        "open",
+        json!({ "language": "python", "placement": "in-process", "functions": functions() }),
+    );
+    let started = std::time::Instant::now();
+    assert_eq!(server.finish().status, 0);
+    assert!(started.elapsed() < std::time::Duration::from_secs(4));
+}

@@ -74,10 +74,12 @@ fn cells_may_have_so_many_processes_and_no_more() {
     assert!(within.ok, "{within:?}");
     let died = session.cell("x = 2\nchildren = [subprocess.Popen(['sleep', '1000'], start_new_session=True) for _ in range(9)]\ntime.sleep(10)");
     assert_eq!(kind(&died), FailureKind::WorkerExit, "{died:?}");
-    assert_eq!(
-        message(&died),
-        "the worker process was killed when its cells had 9 processes, over the limit of 5"
-    );
+    // How many there were when they were counted is the machine's affair.
+    let counted = (6..=9).find(|count| {
+        message(&died)
+            == format!("the worker process was killed when its cells had {count} processes, over the limit of 5")
+    });
+    assert!(counted.is_some(), "{died:?}");
     assert_eq!(died.state, SessionState::Restored);
     assert_eq!(value(&session.cell("return x")), "1");
 }

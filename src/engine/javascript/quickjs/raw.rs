@@ -354,6 +354,22 @@ pub(super) fn run<'js>(context: &Ctx<'js>, script: &Value<'js>) -> Option<Value<
     (!value.is_exception()).then_some(value)
 }
 
+/// The memory limit of a runtime, for its own interrupt handler, which has no context.
+pub(super) struct MemoryLimit(*mut qjs::JSRuntime);
+
+impl MemoryLimit {
+    pub(super) fn of(context: &Ctx<'_>) -> Self {
+        // SAFETY: asks a living context for its runtime.
+        Self(unsafe { qjs::JS_GetRuntime(context.as_raw().as_ptr()) })
+    }
+
+    /// Sets it. To be called by the runtime's handler alone.
+    pub(super) fn set(&self, bytes: usize) {
+        // SAFETY: the runtime that calls its handler lives; sets a number of it.
+        unsafe { qjs::JS_SetMemoryLimit(self.0, bytes as _) };
+    }
+}
+
 /// Sets the memory limit while the context is entered, where rquickjs's own way is closed; 0 is none.
 pub(super) fn set_memory_limit(context: &Ctx<'_>, bytes: usize) {
     // SAFETY: sets a number of the runtime.

@@ -31,6 +31,8 @@ pub(super) struct Shared {
     pub(super) host: Rc<Host>,
     pub(super) rejections: Rejections,
     pub(super) memory_limit: usize,
+    /// What a stopped cell left is being dropped: nothing of it may go on.
+    pub(super) is_dropping: Cell<bool>,
     readers: RefCell<Option<Persistent<Object<'static>>>>,
     entry: RefCell<Option<Entry<Kept>>>,
     classes: Cell<Classes>,
@@ -56,6 +58,7 @@ impl Shared {
             host,
             rejections: Rejections::default(),
             memory_limit,
+            is_dropping: Cell::new(false),
             readers: RefCell::new(None),
             entry: RefCell::new(None),
             classes: Cell::default(),
@@ -538,15 +541,18 @@ impl<'js> Realm for Entered<'js> {
     }
 
     fn drop_jobs(&mut self) {
-        // QuickJS has no way to drop its jobs. Without memory each of them fails before it can queue another one.
+        // QuickJS has no way to drop its jobs. Without memory each of them fails before it can queue another one; one that
+        // catches that in a loop is interrupted.
         const MOST: usize = 1_000_000;
-        raw::set_memory_limit(&self.context, 1);
+        self.shared.is_dropping.set(true);
         for _ in 0..MOST {
+            raw::set_memory_limit(&self.context, 1);
             if !self.context.execute_pending_job() {
                 break;
             }
         }
         raw::set_memory_limit(&self.context, self.shared.memory_limit);
+        self.shared.is_dropping.set(false);
         self.context.catch();
     }
 

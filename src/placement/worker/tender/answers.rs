@@ -46,7 +46,7 @@ pub(super) fn call(
     arguments: Vec<u8>,
 ) {
     let refuse = |text: String| {
-        answers.put(epoch, (call, Err(CapabilityError::tool(text))));
+        answers.put(epoch, (call, Err(CapabilityError::tool(text).bounded())));
         bell.ring();
     };
     let Some(signature) = signature_of(caller.offered(), &capability, &action) else {
