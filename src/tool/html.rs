@@ -1,11 +1,17 @@
 //! [`to_markdown`]: HTML in the form that a model reads best, and for the fewest tokens.
 //!
-//! A program can show anything as HTML. The converter walks the tree by recursion and is not made for attacks, so that it
-//! gets neither large texts nor deep ones; whatever it does not take is shown as it is.
+//! A program can show anything as HTML. The parser takes a time that grows with the square of the depth, and repeats open
+//! formatting elements in every paragraph, three of a kind and any number with attributes of their own; the converter walks
+//! the tree by recursion. So they get neither many tags nor deep trees, and no attributes of formatting elements. What they
+//! do not get is shown as it is.
 
 /// The longest text that is converted: more than a result may show, as a rule.
 #[cfg(feature = "html")]
 const MOST_BYTES: usize = 128 << 10;
+
+/// How many tags it may have, those that end an element included.
+#[cfg(feature = "html")]
+const MOST_TAGS: usize = 4096;
 
 /// How deep elements may stand in each other. Each level takes a few frames of the stack, which may be a small one.
 #[cfg(feature = "html")]
@@ -19,7 +25,8 @@ pub(super) fn to_markdown(_html: &str) -> Option<String> {
 /// The same content as Markdown; none where that cannot be had at a bounded cost.
 #[cfg(feature = "html")]
 pub(super) fn to_markdown(html: &str) -> Option<String> {
-    if html.len() > MOST_BYTES {
+    let tags = memchr::memchr_iter(b'<', html.as_bytes()).count();
+    if html.len() > MOST_BYTES || tags > MOST_TAGS {
         return None;
     }
     std::panic::catch_unwind(|| convert(html)).ok().flatten()
@@ -30,12 +37,45 @@ fn convert(html: &str) -> Option<String> {
     let converter = htmd::HtmlToMarkdown::builder()
         .skip_tags(vec!["script", "style", "head", "template"])
         .build();
-    let tree = converter.html_to_tree(html).ok()?;
+    let tree = converter.html_to_tree(&without_attributes(html)).ok()?;
     if depth(&tree) > DEEPEST {
         return None;
     }
     let markdown = converter.tree_to_markdown(&tree);
     (!markdown.trim().is_empty()).then(|| markdown + "\n")
+}
+
+/// The elements that HTML's standard calls formatting ones, but for `a`, of which no two are open at once.
+#[cfg(feature = "html")]
+const FORMATTING: [&str; 13] = [
+    "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+];
+
+/// The same text, in which no formatting element has attributes.
+#[cfg(feature = "html")]
+fn without_attributes(html: &str) -> String {
+    let mut written = String::with_capacity(html.len());
+    let mut rest = html;
+    while let Some((before, tag)) = rest.split_once('<') {
+        let name = tag.split(|letter: char| !letter.is_ascii_alphanumeric());
+        let name = name.into_iter().next().unwrap_or_default();
+        let attributes = &tag[name.len()..];
+        let is_formatting = FORMATTING
+            .iter()
+            .any(|formatting| formatting.eq_ignore_ascii_case(name));
+        written.push_str(before);
+        written.push('<');
+        rest = tag;
+        if is_formatting
+            && attributes.starts_with(|next: char| next == '/' || next.is_ascii_whitespace())
+        {
+            written.push_str(name);
+            written.push('>');
+            rest = attributes.split_once('>').map_or("", |(_, rest)| rest);
+        }
+    }
+    written.push_str(rest);
+    written
 }
 
 /// How deep the tree is, or more than the deepest that is taken.
@@ -75,6 +115,16 @@ mod tests {
     }
 
     #[test]
+    fn formatting_is_kept_and_its_attributes_are_not() {
+        assert_eq!(
+            without_attributes(
+                "1 < 2 <b class='x'>b</b> <I\tid=\"a>b\">i</I><br /><u/><img src=x><bx y><b"
+            ),
+            "1 < 2 <b>b</b> <I>b\">i</I><br /><u><img src=x><bx y><b"
+        );
+    }
+
+    #[test]
     fn html_without_text_stays_html() {
         for html in [
             "",
@@ -88,10 +138,14 @@ mod tests {
 
     #[test]
     fn hostile_html_costs_a_bounded_time_on_a_small_stack() {
-        let many = |piece: &str| piece.repeat(MOST_BYTES / piece.len());
+        let many = |piece: &str| {
+            let tags = piece.matches('<').count().max(1);
+            piece.repeat((MOST_BYTES / piece.len()).min(MOST_TAGS / tags))
+        };
         let numbered = |before: &str, after: &str| -> String {
-            let all: String = (0..6000).map(|n| format!("{before}{n}{after}")).collect();
-            all[..all.len().min(MOST_BYTES)].to_owned()
+            let tags = before.matches('<').count() + after.matches('<').count();
+            let pieces = (0..MOST_TAGS / tags).map(|n| format!("{before}{n}{after}"));
+            pieces.collect()
         };
         let hostile = [
             many("<div>"),
@@ -119,9 +173,14 @@ mod tests {
             many("<?php ?>"),
             many("<table><tr><td>x</td></tr></table>"),
             numbered("<p><b a=", ">x"),
-            numbered("<a href='", "'>x</a>"),
+            numbered("<p><b/a=", ">x"),
+            numbered("<b a=", "><table><td></b></table><p>x"),
+            numbered("<a href='", "'><p>x"),
+            many("<p><b><i><u><s><em><tt><small><big><code><font>x"),
+            "<b><i><u><s><em><tt><small><big><code><font>".repeat(3) + &"<p>x".repeat(4000),
             numbered("<img src=", ">"),
-            "<div>".repeat(120) + "deep" + &many("<b>x"),
+            "<div>".repeat(120) + "deep" + &"<b>x".repeat(2000),
+            "<b>x".repeat(MOST_TAGS + 1),
             "x".repeat(MOST_BYTES + 1),
         ];
         let small = std::thread::Builder::new().stack_size(1 << 20);
