@@ -279,3 +279,33 @@ fn cleaning_takes_the_oldest_and_spares_those_in_use() {
     left.sort();
     assert_eq!(left, ["not-ours", "session-link"]);
 }
+
+#[test]
+fn a_full_disk_is_trouble_and_nothing_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let artifacts = artifacts(folder.path(), 1 << 20);
+    let full = || Created {
+        name: "full".to_owned(),
+        path: "full".to_owned(),
+        file: fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("a device"),
+    };
+    for bytes in [10, 100_000] {
+        let mut spill = Spill::new(artifacts.clone(), "stdout", full());
+        spill.write(&vec![b'x'; bytes]);
+        spill.write(b"more");
+        assert_eq!(spill.finish(), None);
+        assert_eq!(
+            artifacts.take_trouble().as_deref(),
+            Some("the stdout of cell 7 could not be kept as an artifact: no space left on device")
+        );
+    }
+    // Nothing of it counts.
+    assert!(
+        artifacts
+            .keep("value", "json", &vec![b'1'; 1 << 20])
+            .is_some()
+    );
+}
