@@ -46,8 +46,8 @@
 //! # Features
 //!
 //! `python`, `javascript` (JavaScript and TypeScript on boa), `quickjs` (the same on QuickJS), `capabilities` (ready-made ones:
-//! files, a shell, git, search), `http` (one for HTTP), `cli` (the binary) and `mcp` (its server for MCP clients), all on by
-//! default. A host that runs boa with a memory limit of its own makes `CountingAllocator` its global allocator.
+//! files, a shell, git, search), `http` (one for HTTP), `images` (scales images that are over their budget), `html` (turns HTML
+//! into Markdown for models), `cli` (the binary) and `mcp` (its server for MCP clients), all on by default. A host that runs boa with a memory limit of its own makes `CountingAllocator` its global allocator.
 //!
 //! # Trust
 //!
@@ -58,6 +58,7 @@
     expect(dead_code, reason = "no engine is built in that would use it")
 )]
 
+mod artifacts;
 mod capability;
 mod cell;
 mod engine;
@@ -78,6 +79,7 @@ pub use engine::javascript::internals as javascript_internals;
 #[doc(hidden)]
 pub use engine::python::internals;
 
+pub use artifacts::{Artifact, ArtifactPart, clean_artifacts};
 #[cfg(feature = "capabilities")]
 pub use capability::standard as capabilities;
 pub use capability::{
@@ -91,8 +93,8 @@ pub use engine::{Integers, Variable};
 pub use facts::{ArmedLimit, EngineFacts};
 pub use limits::Limits;
 pub use outcome::{
-    Background, Cut, Display, Failure, FailureKind, InvalidJson, Json, Outcome, SessionState,
-    Truncated,
+    Background, Cut, Display, Failure, FailureKind, Files, InvalidJson, Json, Outcome,
+    SessionState, Truncated,
 };
 pub use output::{Event, Events, Stream};
 pub use placement::worker::{Isolation, Sandbox};

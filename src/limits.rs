@@ -35,12 +35,19 @@ pub struct Limits {
     pub open_files: Option<u64>,
     /// How large a file the session may write, in MiB; only in a worker. Default: no limit.
     pub file_mb: Option<u64>,
-    /// Bytes of each output stream that an outcome carries, half of them from the start and half from the end. Default: 1 MiB.
+    /// Bytes of each output stream that an outcome carries, half of them from the start and half from the end, and of each
+    /// form of a display that is no image. Default: 1 MiB.
     pub output_bytes: usize,
     /// Bytes of a value's JSON text. Default: 16 MiB.
     pub value_bytes: usize,
     /// Entries that a cell may show. Default: 32.
     pub display_entries: usize,
+    /// Bytes of an image in an outcome, as base64; a larger one is scaled down. Default: 4 MiB.
+    pub image_bytes: usize,
+    /// Bytes of everything that a cell shows together. Default: 16 MiB.
+    pub display_bytes: usize,
+    /// Bytes of a session's artifacts, where it has a place for them. Default: 1 GiB.
+    pub artifact_bytes: u64,
 }
 
 impl Default for Limits {
@@ -55,6 +62,9 @@ impl Default for Limits {
             output_bytes: 1 << 20,
             value_bytes: 16 << 20,
             display_entries: 32,
+            image_bytes: 4 << 20,
+            display_bytes: 16 << 20,
+            artifact_bytes: 1 << 30,
         }
     }
 }
@@ -96,6 +106,24 @@ impl Limits {
         self
     }
 
+    /// The same limits with another budget for each image, in bytes of base64.
+    pub fn with_image_bytes(mut self, image_bytes: usize) -> Self {
+        self.image_bytes = image_bytes;
+        self
+    }
+
+    /// The same limits with another budget for everything that a cell shows, in bytes.
+    pub fn with_display_bytes(mut self, display_bytes: usize) -> Self {
+        self.display_bytes = display_bytes;
+        self
+    }
+
+    /// The same limits with another budget for the session's artifacts, in bytes.
+    pub fn with_artifact_bytes(mut self, artifact_bytes: u64) -> Self {
+        self.artifact_bytes = artifact_bytes;
+        self
+    }
+
     /// The limits that only a process of its own can be held to, by their names on the wire, as far as they are set.
     pub(crate) fn of_a_process(&self) -> impl Iterator<Item = &'static str> {
         [
@@ -133,7 +161,10 @@ impl Limits {
         }
         within("outputBytes", self.output_bytes as u64, 512, 1 << 30)?;
         within("valueBytes", self.value_bytes as u64, 16, 1 << 30)?;
-        within("displayEntries", self.display_entries as u64, 0, 10_000)
+        within("displayEntries", self.display_entries as u64, 0, 10_000)?;
+        within("imageBytes", self.image_bytes as u64, 1024, 1 << 30)?;
+        within("displayBytes", self.display_bytes as u64, 1024, 1 << 30)?;
+        within("artifactBytes", self.artifact_bytes, 0, 1 << 50)
     }
 }
 

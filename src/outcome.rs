@@ -4,10 +4,12 @@
 //! the placement says what became of the session.
 
 mod json;
+mod note;
 
 use serde::{Deserialize, Serialize};
 
 pub use json::{InvalidJson, Json};
+pub(crate) use note::{Note, Original, Shown};
 
 /// The result of one cell, whatever the cell did.
 ///
@@ -38,10 +40,11 @@ pub struct Outcome {
         deserialize_with = "json::present"
     )]
     pub value: Option<Json>,
-    /// What the cell printed to standard output, exact within the output budget.
+    /// What the cell printed to standard output, exact within the output budget, as a terminal shows it: what a carriage
+    /// return made it write over is gone, so that a progress bar is its last state.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// What the cell printed to standard error, exact within the output budget.
+    /// What the cell printed to standard error, likewise.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// What threads, tasks and timers of earlier cells printed since the last outcome.
@@ -53,6 +56,9 @@ pub struct Outcome {
     /// What the cell showed, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub display: Vec<Display>,
+    /// Where large texts of this outcome lie as files besides, when the host gave a place.
+    #[serde(default, skip_serializing_if = "Files::is_empty")]
+    pub files: Files,
     /// Why the cell is not `ok`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
@@ -120,7 +126,8 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// How much of a stream was cut out of its middle. Lines are counted by their newline characters.
+/// How much of a stream was cut out of its middle. Lines are counted by their newline characters, and what was written over
+/// after a carriage return counts as if it had never been printed: the counts are those of the text, and of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -138,7 +145,34 @@ pub struct Cut {
     pub file: Option<String>,
 }
 
+/// Texts of an outcome that are large, though within their budgets: a model, or a client, may be shown less of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Files {
+    /// The cell's value, as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// The cell's standard output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<String>,
+    /// The cell's standard error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
+}
+
+impl Files {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// One thing a cell showed: the same content in one or more MIME types.
+///
+/// A form that is over its budget is not there as it was shown: an image is scaled (`shown` is `scaled`), plain text has its
+/// head and its tail (`cut`), anything else is left out (`none`). `metadata` says so under the form's type, in `shown` and in
+/// `original`, which has the exact size in `bytes`, an image's `width` and `height`, and the `file` in which it lies whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -148,7 +182,8 @@ pub struct Display {
     /// What a renderer may want to know about `data`, by MIME type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
-    /// Where the whole content was written, when the host gave a place.
+    /// Where the image, or else the largest form, was written as it was shown, when the host gave a place. An entry of small
+    /// texts has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The name by which the program updates this entry.

@@ -1,19 +1,22 @@
 //! What cells print and show, on its way from an engine to the outcome and to a reader who watches.
 //!
 //! An engine writes into a [`Sink`] and knows nothing else. In process the sink is the session's [`Transcript`], which
-//! keeps a [`Ledger`] for each stream; a worker's sink will be its descriptors.
+//! keeps a [`Ledger`] for each stream and makes displays fit (`displays`, `images`); a worker's sink is its descriptors.
 
+mod displays;
 mod events;
+mod images;
 mod ledger;
 mod pace;
+mod share;
 mod transcript;
 
 use crate::outcome::Display;
 
 pub use events::{Event, Events};
 pub(crate) use events::{EventSender, event_stream, paced_stream};
-#[cfg(feature = "capabilities")]
 pub(crate) use ledger::Ledger;
+pub(crate) use share::share;
 pub(crate) use transcript::Transcript;
 
 /// One of the two streams a cell prints to.

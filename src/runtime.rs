@@ -175,6 +175,7 @@ pub struct SessionBuilder {
     pub(crate) backup: Backup,
     pub(crate) sandbox: Sandbox,
     pub(crate) workspace: Option<PathBuf>,
+    pub(crate) artifacts: Option<PathBuf>,
     pub(crate) network: bool,
     pub(crate) capabilities: Vec<Capability>,
     pub(crate) permission: Option<Arc<dyn Permission>>,
@@ -211,6 +212,7 @@ impl SessionBuilder {
             backup: Backup::default(),
             sandbox: Sandbox::default(),
             workspace: None,
+            artifacts: None,
             network: true,
             capabilities: Vec::new(),
             permission: None,
@@ -356,6 +358,17 @@ impl SessionBuilder {
     /// host is.
     pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
         self.workspace = Some(folder.into());
+        self
+    }
+
+    /// The folder in which the session makes one of its own, once it is needed, for what is too large for an outcome: output
+    /// over its budget, images and large values are files there, which the outcome names and
+    /// [`Session::artifact`] reads. Default: none, and what is over a budget is lost.
+    ///
+    /// The folder is made if it is not there; what is written stays after the session. What cannot be written is told in a
+    /// notice, and no cell fails for it.
+    pub fn artifacts(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.artifacts = Some(folder.into());
         self
     }
 

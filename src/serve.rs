@@ -4,7 +4,7 @@
 //! cells and outcomes.
 //!
 //! **Threads.** A reader thread owns the input and takes frames apart, a writer thread owns the output and puts them
-//! together, and between them one thread runs all requests as tasks; it never blocks, so that a cancellation is seen at
+//! together, and between them one thread runs all requests as tasks; it never blocks (artifacts are read on another), so that a cancellation is seen at
 //! once whatever the cells, a slow client or a 50 MB answer do. No lock is held across anything that waits.
 //!
 //! **Order.** Every request is polled once where it is read, before the next line is looked at; with that first poll it has
@@ -26,6 +26,7 @@ mod params;
 mod writer;
 
 use std::io::{self, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -58,10 +59,11 @@ const CLOSING: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Serves one client until its input ends or it stops taking answers. Running cells are cancelled then, and every session
-/// is closed.
+/// is closed. Sessions that name no folder for artifacts get `artifacts`.
 pub(crate) fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
+    artifacts: Option<PathBuf>,
 ) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -71,7 +73,10 @@ pub(crate) fn serve(
         Writer::start(output).context("cannot start the thread that writes answers")?;
     let incoming = start_reader(input).context("cannot start the thread that reads requests")?;
     let tasks = LocalSet::new();
-    let read = tasks.block_on(&runtime, dispatch(incoming, mailbox, output_ended));
+    let read = tasks.block_on(
+        &runtime,
+        dispatch(incoming, mailbox, output_ended, artifacts),
+    );
     drop(tasks);
     writer
         .finish(PATIENCE)
@@ -113,9 +118,10 @@ async fn dispatch(
     mut incoming: mpsc::Receiver<Received>,
     mailbox: Mailbox,
     mut output_ended: oneshot::Receiver<()>,
+    artifacts: Option<PathBuf>,
 ) -> io::Result<()> {
     let waiting = Arc::new(Semaphore::new(WAITING_BYTES));
-    let desk = Rc::new(Desk::new(mailbox.clone()));
+    let desk = Rc::new(Desk::new(mailbox.clone(), artifacts));
     let mut tasks = JoinSet::new();
     let result = loop {
         let received = tokio::select! {

@@ -14,6 +14,7 @@ use std::thread::{self, Thread};
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
+use crate::artifacts::{Artifact, ArtifactPart, Artifacts};
 use crate::capability::{self, Calls};
 use crate::cell::Cell;
 use crate::cell::source;
@@ -78,7 +79,16 @@ impl Session {
             // Where the host is may be out of the session's reach.
             builder.cwd.clone_from(&builder.workspace);
         }
-        let transcript = Arc::new(Transcript::new(&builder.limits));
+        let count = Arc::default();
+        let artifacts = match &builder.artifacts {
+            Some(folder) => Some(Artifacts::open(
+                folder,
+                builder.limits.artifact_bytes,
+                Arc::clone(&count),
+            )?),
+            None => None,
+        };
+        let transcript = Arc::new(Transcript::with_artifacts(&builder.limits, artifacts));
         let opening = Opening {
             limits: builder.limits.clone(),
             integers: builder.integers,
@@ -99,7 +109,7 @@ impl Session {
             placed,
             closed: AtomicBool::new(false),
             tickets: Mutex::new(Vec::new()),
-            count: Arc::default(),
+            count,
         })))
     }
 
@@ -157,6 +167,7 @@ impl Session {
             background: Default::default(),
             truncated: Default::default(),
             display: Vec::new(),
+            files: Default::default(),
             error: Some(Failure::new(FailureKind::Empty, "the cell holds no code")),
             state: SessionState::Kept,
             notice: None,
@@ -250,6 +261,42 @@ impl Session {
     /// When the future is dropped, the cell may be undone or not.
     pub async fn undo(&self) -> Result<u64, RuntimeError> {
         self.ask(|reply| self.0.placed.undo(reply)).await
+    }
+
+    /// Reads a part of one of the session's artifacts, named as `file` of an outcome names it. It reads a file, at most 1 MiB of it,
+    /// and blocks meanwhile; lines far from the beginning take as long as it takes to read what is before them.
+    ///
+    /// Only what this session has written is read, also after it was closed.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::InvalidOption`] when that is no artifact of this session, [`RuntimeError::InvalidLimit`] when the part
+    /// is too large, [`RuntimeError::Refused`] when the file cannot be read any more, or not like this.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "python")] {
+    /// use warmcell::{ArtifactPart, Language, Session};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// let session = Session::builder(Language::Python).artifacts(folder).open_blocking()?;
+    /// let outcome = session.run("for i in range(1_000_000): print('line', i)".into())?.wait();
+    /// let file = outcome.truncated.stdout.and_then(|cut| cut.file).unwrap();
+    /// let part = session.artifact(&file, ArtifactPart::lines().from(500_000).most(2))?;
+    /// assert_eq!(part.text.unwrap(), "line 500000\nline 500001\n");
+    /// assert_eq!(part.next_offset, Some(500_002));
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn artifact(&self, file: &str, part: ArtifactPart) -> Result<Artifact, RuntimeError> {
+        match self.0.transcript.artifacts() {
+            Some(artifacts) => artifacts.read(file, part),
+            None => Err(RuntimeError::InvalidOption(
+                "the session has no artifacts\nhint: open it with `artifacts`".to_owned(),
+            )),
+        }
     }
 
     async fn ask<T>(&self, send: impl FnOnce(placement::Reply<T>)) -> Result<T, RuntimeError> {

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod call;
+mod html;
 mod images;
 mod render;
 mod specification;

@@ -3,6 +3,7 @@
 //! A flag goes before the file. The file lies where sandboxed cells may write: what would loosen the hold on them can only
 //! be a flag.
 
+mod artifacts;
 mod file;
 mod install;
 
@@ -25,6 +26,9 @@ use crate::ready;
 /// How long a cell may run that does not say.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How many bytes of images a result has that does not say.
+const IMAGE_BYTES: usize = 4 << 20;
+
 /// Serve sessions to an MCP client on standard input and output, or set a client up to use them
 ///
 /// Cells run in workers that can write to the workspace and nowhere else, as far as the kernel can hold them to it; a sandbox
@@ -35,6 +39,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
     mut_arg("timeout", |argument| argument.help("How long a cell may run that does not say, in seconds [default: 30]")),
     mut_arg("placement", |argument| argument.help("Where the code runs: `worker`, a process of its own, or `in-process` [default: worker]")),
     mut_arg("sandbox", |argument| argument.help("What the code may do with files: `off`, `workspace-write` or `read-only` [default: workspace-write, where the kernel can]")),
+    mut_arg("artifacts", |argument| argument.help("Where images, large values and the whole of what was cut are kept as files [default: `warmcell/artifacts` in the user's state directory]").conflicts_with("no_artifacts")),
     mut_arg("workspace", |argument| argument.help("The folder to work in [default: where the client starts this]")),
 )]
 pub(super) struct Options {
@@ -63,6 +68,9 @@ pub(super) struct Options {
     /// A host that the capability `http` may reach, `example.org` or `*.example.org`; can be repeated
     #[arg(long, value_name = "HOST")]
     http_host: Vec<String>,
+    /// Keep no files of what is too large for a result
+    #[arg(long)]
+    no_artifacts: bool,
     /// Hand outcomes over as data besides
     #[arg(long)]
     structured: bool,
@@ -95,7 +103,17 @@ fn settings(mut options: Options) -> anyhow::Result<Settings> {
         .map_err(|error| usage(format!("cannot use `{}`: {error}", workspace.display())))?;
     let file = File::read(&workspace)?;
     file.complete(&mut options)?;
-    let (sandbox, notice) = hold(&options.session)?;
+    let (sandbox, unheld) = hold(&options.session)?;
+    let (artifacts, unkept) = match options.no_artifacts {
+        true => (None, None),
+        false => artifacts::folder(options.session.artifacts.take()),
+    };
+    options.session.artifacts = artifacts;
+    let image_bytes = options.image_bytes.unwrap_or(IMAGE_BYTES);
+    // All images that a cell shows fit in its result then. Less is too little for a picture.
+    options.session.shown_bytes = (image_bytes >= 1024).then_some(image_bytes);
+    let notices = [unheld, unkept].into_iter().flatten();
+    let notice = notices.reduce(|one, other| format!("{one}; {other}"));
     let session = options.session.or_placed(Placement::Worker);
     let languages = offered(&options.language, &session)?;
     let network = !session.process.no_network;
@@ -118,7 +136,7 @@ fn settings(mut options: Options) -> anyhow::Result<Settings> {
         sessions: options.sessions.unwrap_or(8),
         idle: Duration::from_secs(options.idle.unwrap_or(30).saturating_mul(60)),
         bytes: options.text_bytes.unwrap_or(16 << 10),
-        image_bytes: options.image_bytes.unwrap_or(4 << 20),
+        image_bytes,
         structured: options.structured,
         network,
         notice,

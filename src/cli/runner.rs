@@ -46,6 +46,12 @@ pub(super) struct SessionOptions {
     /// How large a value may be, in bytes of JSON [default: 16777216]
     #[arg(long, value_name = "BYTES")]
     pub(super) value_bytes: Option<usize>,
+    /// Where images, large values and the whole of what was cut are kept as files [default: nowhere]
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) artifacts: Option<PathBuf>,
+    /// How large an image may be, and everything that a cell shows.
+    #[arg(skip)]
+    pub(super) shown_bytes: Option<usize>,
     #[command(flatten)]
     pub(super) process: ProcessOptions,
 }
@@ -124,6 +130,8 @@ impl SessionOptions {
         limits.memory_mb = self.memory.unwrap_or(limits.memory_mb);
         limits.output_bytes = self.output_bytes.unwrap_or(limits.output_bytes);
         limits.value_bytes = self.value_bytes.unwrap_or(limits.value_bytes);
+        limits.image_bytes = self.shown_bytes.unwrap_or(limits.image_bytes);
+        limits.display_bytes = self.shown_bytes.unwrap_or(limits.display_bytes);
         self.process.limit(&mut limits);
         builder = self.process.apply(builder.limits(limits));
         if let Some(placement) = self.placement {
@@ -136,6 +144,9 @@ impl SessionOptions {
         }
         if let Some(cwd) = &self.cwd {
             builder = builder.cwd(cwd);
+        }
+        if let Some(artifacts) = &self.artifacts {
+            builder = builder.artifacts(artifacts);
         }
         builder
     }

@@ -2,25 +2,37 @@
 //!
 //! One lock, held for a copy of bytes and never while another is taken or while anything waits
 //! (a cell that has to wait for its reader does so after giving it back). It is taken by whoever
-//! prints (the engine's thread, threads of the program) and by whoever settles a cell.
+//! prints (the engine's thread, threads of the program) and by whoever settles a cell. What is over its
+//! budget goes to an artifact under it, in pieces that end in the page cache; everything else that artifacts
+//! cost, and what it takes to make displays fit, comes after it was given back.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::displays::{self, Budgets};
 use super::ledger::Ledger;
 use super::pace::Pace;
 use super::{EventSender, Origin, Sink, Stream};
+use crate::artifacts::{Artifacts, LARGE_BYTES};
 use crate::limits::Limits;
-use crate::outcome::{Background, Display, Truncated};
+use crate::outcome::{Background, Display, Files, Json, Truncated};
+
+/// How many bytes of displays are kept until an outcome takes them; what is shown beyond is counted.
+const HELD_BYTES: usize = 256 << 20;
 
 /// A session's output in process.
 #[derive(Debug)]
-pub(crate) struct Transcript(Mutex<State>);
+pub(crate) struct Transcript {
+    budgets: Budgets,
+    artifacts: Option<Arc<Artifacts>>,
+    state: Mutex<State>,
+}
 
 #[derive(Debug)]
 struct State {
     cell: Pair,
     background: Pair,
     display: Vec<Display>,
+    display_bytes: usize,
     display_entries: usize,
     displays_left_out: u64,
     /// The next thing printed or shown takes the place of everything before it.
@@ -42,23 +54,45 @@ pub(crate) struct Taken {
     pub(crate) background: Background,
     pub(crate) truncated: Truncated,
     pub(crate) display: Vec<Display>,
+    pub(crate) files: Files,
+    /// What became of artifacts, where there was trouble.
+    pub(crate) notice: Option<String>,
 }
 
 impl Transcript {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let pair = || Pair {
-            stdout: Ledger::new(limits.output_bytes),
-            stderr: Ledger::new(limits.output_bytes),
-        };
-        Self(Mutex::new(State {
-            cell: pair(),
-            background: pair(),
+        Self::with_artifacts(limits, None)
+    }
+
+    /// A transcript that has a place for what is over its budgets.
+    pub(crate) fn with_artifacts(limits: &Limits, artifacts: Option<Arc<Artifacts>>) -> Self {
+        let ledger = |what| Ledger::new(limits.output_bytes).spilling(artifacts.as_ref(), what);
+        let state = State {
+            cell: Pair {
+                stdout: ledger("stdout"),
+                stderr: ledger("stderr"),
+            },
+            background: Pair {
+                stdout: ledger("background-stdout"),
+                stderr: ledger("background-stderr"),
+            },
             display: Vec::new(),
+            display_bytes: 0,
             display_entries: limits.display_entries,
             displays_left_out: 0,
             clears: false,
             events: None,
-        }))
+        };
+        Self {
+            budgets: Budgets::of(limits),
+            artifacts,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Where the session's artifacts lie, when the host gave a place.
+    pub(crate) fn artifacts(&self) -> Option<&Arc<Artifacts>> {
+        self.artifacts.as_ref()
     }
 
     /// A cell starts: what it prints is streamed to `events` from now on.
@@ -76,8 +110,31 @@ impl Transcript {
         }
     }
 
-    /// A cell has ended: hands over everything since the last outcome.
-    pub(crate) fn take(&self) -> Taken {
+    /// A cell has ended with that value: hands over everything since the last outcome.
+    pub(crate) fn take(&self, value: Option<&Json>) -> Taken {
+        let mut taken = self.take_raw();
+        let artifacts = self.artifacts.as_deref();
+        if !taken.display.is_empty() {
+            taken.display = self.budgets.fit(taken.display, artifacts);
+        }
+        if let Some(artifacts) = artifacts {
+            let keep = |what, extension, text: &str| {
+                let is_large = text.len() >= LARGE_BYTES;
+                is_large.then(|| artifacts.keep(what, extension, text.as_bytes()))?
+            };
+            taken.files.value = value.and_then(|value| keep("value", "json", value.as_str()));
+            if taken.truncated.stdout.is_none() {
+                taken.files.stdout = keep("stdout", "txt", &taken.stdout);
+            }
+            if taken.truncated.stderr.is_none() {
+                taken.files.stderr = keep("stderr", "txt", &taken.stderr);
+            }
+            taken.notice = artifacts.take_trouble();
+        }
+        taken
+    }
+
+    fn take_raw(&self) -> Taken {
         let mut state = self.lock();
         state.clears = false;
         if let Some(events) = state.events.take() {
@@ -87,6 +144,7 @@ impl Transcript {
         let (stderr, stderr_cut) = state.cell.stderr.take();
         let (late_stdout, late_stdout_cut) = state.background.stdout.take();
         let (late_stderr, late_stderr_cut) = state.background.stderr.take();
+        state.display_bytes = 0;
         Taken {
             stdout,
             stderr,
@@ -102,6 +160,8 @@ impl Transcript {
                 displays_left_out: std::mem::take(&mut state.displays_left_out),
             },
             display: std::mem::take(&mut state.display),
+            files: Files::default(),
+            notice: None,
         }
     }
 
@@ -129,14 +189,14 @@ impl Transcript {
         match origin {
             Origin::Cell => {
                 state.clear_if_due();
-                state.cell.of(stream).push(bytes);
+                state.cell.of(stream).print(bytes);
                 state.events.as_mut().and_then(|events| {
                     events.write(stream, bytes);
                     events.pace()
                 })
             }
             Origin::Background => {
-                state.background.of(stream).push(bytes);
+                state.background.of(stream).print(bytes);
                 None
             }
         }
@@ -144,7 +204,7 @@ impl Transcript {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing under the lock panics half-way through a change that matters: at worst a write is missing.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -155,9 +215,10 @@ impl State {
         if let Some(events) = &mut self.events {
             events.clear();
         }
-        self.cell.stdout.take();
-        self.cell.stderr.take();
+        self.cell.stdout.forget();
+        self.cell.stderr.forget();
         self.display.clear();
+        self.display_bytes = 0;
         self.displays_left_out = 0;
     }
 
@@ -167,18 +228,27 @@ impl State {
         }
     }
 
-    /// Takes an entry, or new content for one.
-    fn show(&mut self, entry: Display) {
+    /// Takes an entry of so many bytes, or new content for one.
+    fn show(&mut self, entry: Display, bytes: usize) {
         let is_shown =
             |shown: &Display| entry.updates && entry.id.is_some() && shown.id == entry.id;
-        match self.display.iter().rposition(is_shown) {
-            Some(place) => {
+        let place = self.display.iter().rposition(is_shown);
+        let had = place.map_or(0, |place| displays::size_of_entry(&self.display[place]));
+        let has_room = self.display_bytes - had + bytes <= HELD_BYTES;
+        match place {
+            Some(place) if has_room => {
                 let updates = self.display[place].updates;
                 self.display[place] = Display { updates, ..entry };
             }
-            None if self.display.len() < self.display_entries => self.display.push(entry),
-            None => self.displays_left_out += 1,
+            None if has_room && self.display.len() < self.display_entries => {
+                self.display.push(entry);
+            }
+            _ => {
+                self.displays_left_out += 1;
+                return;
+            }
         }
+        self.display_bytes = self.display_bytes - had + bytes;
     }
 }
 
@@ -205,12 +275,13 @@ impl Sink for Transcript {
     }
 
     fn display(&self, entry: Display) {
+        let bytes = displays::size_of_entry(&entry);
         let mut state = self.lock();
         state.clear_if_due();
         if let Some(events) = &mut state.events {
             events.display(&entry);
         }
-        state.show(entry);
+        state.show(entry, bytes);
     }
 
     fn clear(&self, wait: bool) {
@@ -222,3 +293,6 @@ impl Sink for Transcript {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 
 use std::cell::{Cell as Counter, RefCell};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +13,8 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use warmcell::{
-    Canceller, Cell, CodeRuntime, Event, Events, Execution, Isolation, Json, RuntimeError, Sandbox,
-    Session, SessionBuilder, Stream,
+    ArtifactPart, Canceller, Cell, CodeRuntime, Event, Events, Execution, Isolation, Json,
+    RuntimeError, Sandbox, Session, SessionBuilder, Stream,
 };
 
 use super::functions::{Functions, SessionName};
@@ -31,7 +32,7 @@ const STREAMED_EVENTS: usize = 256;
 /// How many bytes of streamed output may be on their way to the client.
 const STREAMED_BYTES: usize = 1 << 20;
 
-const METHODS: [&str; 11] = [
+const METHODS: [&str; 12] = [
     "initialize",
     "open",
     "execute",
@@ -42,6 +43,7 @@ const METHODS: [&str; 11] = [
     "undo",
     "close",
     "stubs",
+    "artifact",
     "$/cancelRequest",
 ];
 
@@ -54,11 +56,14 @@ pub(super) struct Desk {
     mailbox: Mailbox,
     stream_room: Arc<Semaphore>,
     functions: Arc<Functions>,
+    /// Where sessions keep artifacts that name no place.
+    artifacts: Option<PathBuf>,
 }
 
 impl Desk {
-    pub(super) fn new(mailbox: Mailbox) -> Self {
+    pub(super) fn new(mailbox: Mailbox, artifacts: Option<PathBuf>) -> Self {
         Self {
+            artifacts,
             sessions: RefCell::default(),
             opened: Counter::default(),
             unanswered: RefCell::default(),
@@ -119,6 +124,7 @@ impl Desk {
             "undo" => self.undo(params).await,
             "close" => self.close(params).await,
             "stubs" => self.stubs(params),
+            "artifact" => self.artifact(params).await,
             "$/cancelRequest" => self.cancel(params),
             unknown => {
                 let unknown: String = unknown.chars().take(60).collect();
@@ -151,7 +157,7 @@ impl Desk {
 
     async fn open(&self, params: Fields) -> Result<Reply, Problem> {
         let name = SessionName::default();
-        let mut opening = opening::read(params)?;
+        let mut opening = opening::read(params, self.artifacts.as_deref())?;
         let functions = std::mem::take(&mut opening.functions);
         for capability in self.functions.capabilities(functions, &name)? {
             opening.builder = opening.builder.capability(capability);
@@ -282,6 +288,32 @@ impl Desk {
         let session = self.session(&mut params)?;
         params.finish()?;
         reply(json!({ "stubs": session.stubs() }))
+    }
+
+    /// Reads a part of a file, on a thread that may block.
+    async fn artifact(&self, mut params: Fields) -> Result<Reply, Problem> {
+        let session = self.session(&mut params)?;
+        let path = required("path", params.text("path")?)?;
+        let units = [
+            ("line", ArtifactPart::lines()),
+            ("byte", ArtifactPart::bytes()),
+        ];
+        let mut part = params.choice("by", &units)?.unwrap_or(units[0].1);
+        if let Some(offset) = params.whole("offset")? {
+            part = part.from(offset);
+        }
+        if let Some(limit) = params.whole("limit")? {
+            part = part.most(limit);
+        }
+        params.finish()?;
+        let reading = tokio::task::spawn_blocking(move || session.artifact(&path, part));
+        let read = reading.await.map_err(|error| {
+            Problem::internal(format!(
+                "the thread that reads the artifact is gone: {error}"
+            ))
+        })?;
+        let artifact = serde_json::to_value(read.map_err(refusal)?);
+        reply(artifact.map_err(|error| Problem::internal(error.to_string()))?)
     }
 
     fn cancel(&self, mut params: Fields) -> Result<Reply, Problem> {

@@ -43,8 +43,8 @@ pub(super) const SANDBOXES: [(&str, Sandbox); 3] = [
     ("read-only", Sandbox::ReadOnly),
 ];
 
-/// Reads the parameters of `open`.
-pub(super) fn read(mut params: Fields) -> Result<Opening, Problem> {
+/// Reads the parameters of `open`. Sessions that name no folder for artifacts get `artifacts`.
+pub(super) fn read(mut params: Fields, artifacts: Option<&Path>) -> Result<Opening, Problem> {
     let languages: Vec<(&str, Language)> = Language::ALL
         .iter()
         .map(|language| (language.as_str(), *language))
@@ -108,6 +108,11 @@ pub(super) fn read(mut params: Fields) -> Result<Opening, Problem> {
     for capability in capabilities(asked, Path::new(&folder))? {
         builder = builder.capability(capability);
     }
+    if let Some(folder) = params.text("artifacts")? {
+        builder = builder.artifacts(folder);
+    } else if let Some(folder) = artifacts {
+        builder = builder.artifacts(folder);
+    }
     if let Some(allowed) = params.flag("network")? {
         builder = builder.network(allowed);
     }
@@ -144,11 +149,19 @@ fn read_limits(mut given: Fields) -> Result<Limits, Problem> {
     limits.processes = given.whole("processes")?;
     limits.open_files = given.whole("openFiles")?;
     limits.file_mb = given.whole("fileMb")?;
-    if let Some(bytes) = given.whole("outputBytes")? {
-        limits.output_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    for (name, limit) in [
+        ("outputBytes", &mut limits.output_bytes),
+        ("valueBytes", &mut limits.value_bytes),
+        ("imageBytes", &mut limits.image_bytes),
+        ("displayBytes", &mut limits.display_bytes),
+        ("displayEntries", &mut limits.display_entries),
+    ] {
+        if let Some(number) = given.whole(name)? {
+            *limit = usize::try_from(number).unwrap_or(usize::MAX);
+        }
     }
-    if let Some(bytes) = given.whole("valueBytes")? {
-        limits.value_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    if let Some(bytes) = given.whole("artifactBytes")? {
+        limits.artifact_bytes = bytes;
     }
     given.finish()?;
     Ok(limits)

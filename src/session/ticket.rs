@@ -145,7 +145,11 @@ impl Ticket {
             failure if completion.interrupted => Some(self.stopped(stop, failure)),
             failure => failure,
         };
-        let taken = self.transcript.take();
+        let taken = self.transcript.take(completion.value.as_ref());
+        let notice = [completion.notice, taken.notice]
+            .into_iter()
+            .flatten()
+            .reduce(|one, other| format!("{one}; {other}"));
         let outcome = Outcome {
             ok: failure.is_none(),
             value: completion.value,
@@ -154,9 +158,10 @@ impl Ticket {
             background: taken.background,
             truncated: taken.truncated,
             display: taken.display,
+            files: taken.files,
             error: failure,
             state,
-            notice: completion.notice,
+            notice,
             execution_count: number,
             duration_ms: (now - started).as_micros() as f64 / 1000.0,
         };
@@ -200,6 +205,7 @@ impl Ticket {
             background: Default::default(),
             truncated: Default::default(),
             display: Vec::new(),
+            files: Default::default(),
             error: Some(failure),
             state,
             notice: None,

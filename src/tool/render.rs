@@ -5,6 +5,7 @@
 //! shared out so that a text takes what it needs as long as that is less than its even share: a flood on one stream never
 //! pushes out the error.
 
+mod displays;
 mod section;
 
 use std::fmt::Write;
@@ -13,6 +14,7 @@ use self::section::Section;
 use super::images::{Image, images};
 use super::text::{LeftOut, MARK_BYTES, clipped};
 use crate::outcome::{FailureKind, Outcome, SessionState};
+use crate::output::share;
 use crate::runtime::Language;
 
 /// What a result may take by default: a few thousand tokens.
@@ -133,7 +135,7 @@ pub fn render(outcomes: &[Outcome], rendering: &Rendering) -> String {
         }
         let room = rendering.bytes.saturating_sub(text.len() + shown);
         let lengths: Vec<usize> = blocks[passed_over..].iter().map(String::len).collect();
-        let rooms = section::share(&lengths, room);
+        let rooms = share(&lengths, room);
         blocks = outcomes
             .iter()
             .enumerate()
@@ -184,10 +186,11 @@ fn render_one(
         .filter(|image| image.outcome == number)
         .map(|image| image.entry)
         .collect();
-    let listed = section::list_of_displays(outcome, &shows);
+    let readable = displays::readable(outcome);
+    let listed = displays::list(outcome, &readable, &shows);
     let error = section::error_text(outcome);
     let hint = hint(outcome);
-    let sections = section::sections(outcome, &error, &listed, &hint);
+    let sections = section::sections(outcome, &error, &listed, &readable, &hint);
     let sections = section::fit(sections, room.saturating_sub(text.len()));
     let (before, after): (Vec<&Section<'_>>, _) = sections
         .iter()
@@ -293,9 +296,13 @@ fn hint(outcome: &Outcome) -> String {
         };
         hints.extend(general);
     }
-    let is_cut = outcome.truncated.stdout.is_some() || outcome.truncated.stderr.is_some();
-    if is_cut {
-        hints.push("print less: filter or summarise in the session, or write to a file");
+    let cuts = [&outcome.truncated.stdout, &outcome.truncated.stderr];
+    let mut cuts = cuts.into_iter().flatten().peekable();
+    if cuts.peek().is_some() {
+        hints.push(match cuts.all(|cut| cut.file.is_some()) {
+            true => "print less, or read what you need of the file",
+            false => "print less: filter or summarise in the session, or write to a file",
+        });
     }
     hints.join("; ")
 }

@@ -20,6 +20,7 @@ static ALLOCATOR: warmcell::CountingAllocator = warmcell::CountingAllocator;
 
 mod support;
 
+mod artifacts;
 mod bad_input;
 mod capabilities;
 mod cases;

@@ -134,7 +134,8 @@ fn sessions_and_languages_are_apart() {
 
 #[test]
 fn an_image_is_shown_as_one() {
-    let mut client = Workspace::new().client(Protocol::Newest, &["--image-bytes", "100"]);
+    let options = ["--image-bytes", "100", "--no-artifacts"];
+    let mut client = Workspace::new().client(Protocol::Newest, &options);
     let plot = "class Plot:\n    def __init__(self, n): self.n = n\n    def __repr__(self): return 'Plot()'\n    def _repr_png_(self): return b'\\x89PNG' + b'x' * self.n\n";
     client.ok(plot);
     let result = client.call("run_code", json!({ "code": "Plot(2)" }));

@@ -36,7 +36,7 @@ pub(crate) use judge::{Judge, check_cut, json_differs};
 #[cfg(feature = "mcp")]
 pub(crate) use mcp::{Protocol, Workspace, read};
 #[cfg(feature = "cli")]
-pub(crate) use program::{Exited, Program, warmcell};
+pub(crate) use program::{Exited, Program, STATE_HOME, warmcell};
 pub(crate) use random::Random;
 #[cfg(feature = "cli")]
 pub(crate) use server::{Server, refusal_in};

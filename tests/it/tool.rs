@@ -80,6 +80,61 @@ fn displays_are_named_and_text_is_shown() {
     assert_eq!((images[0].entry, images[0].data), (1, png));
 }
 
+#[cfg(feature = "html")]
+#[test]
+fn the_form_that_reads_best_is_shown() {
+    for (data, shown) in [
+        (
+            json!({ "text/plain": "<M>", "text/markdown": "**m**", "text/html": "<b>m</b>" }),
+            "display 1, text/markdown (5 bytes):\n**m**\n",
+        ),
+        (
+            json!({ "text/plain": "p", "text/html": "<b>m</b>" }),
+            "display 1, text/plain (1 byte):\np\n",
+        ),
+        (
+            json!({ "text/html": "<h1>T</h1><p>x</p>" }),
+            "display 1, text/html as Markdown (7 bytes, 3 lines):\n# T\n\nx\n",
+        ),
+        (
+            json!({ "text/html": "<div></div>" }),
+            "display 1, text/html (11 bytes):\n<div></div>\n",
+        ),
+        (
+            json!({ "application/json": { "a": [1] } }),
+            "display 1, application/json (9 bytes):\n{\"a\":[1]}\n",
+        ),
+    ] {
+        let text = rendered(json!({ "display": [{ "data": data }] }));
+        assert!(text.ends_with(shown), "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_as_it_was_shown_is_said() {
+    let text = rendered(json!({ "display": [
+        { "data": { "image/png": "iVBORw0KGgo=" }, "file": "/tmp/figure.png", "metadata": {
+            "image/png": { "shown": "scaled", "original": { "bytes": 9000, "width": 40, "height": 30, "file": "/tmp/figure.png" } },
+        } },
+        { "data": {}, "metadata": {
+            "text/html": { "shown": "none", "original": { "bytes": 5000 } },
+            "image/png": { "shown": "none", "original": { "bytes": 7 }, "problem": "it is not base64" },
+        } },
+        { "data": { "text/plain": "a\n[6 bytes, 3 lines left out]\nb\n" }, "metadata": { "text/plain": {
+            "shown": "cut", "original": { "bytes": 10, "lines": 5 }, "bytesLeftOut": 6, "linesLeftOut": 3,
+        } } },
+    ], "truncated": { "displaysLeftOut": 18 } }));
+    assert_eq!(
+        text,
+        "python, session `main`, cell 3: ok in 12 ms\n\
+         cut: display 3, text/plain, 6 bytes, 3 lines left out\n\
+         display 1: image/png (8 bytes, scaled from 40 x 30 pixels, 9000 bytes), in `/tmp/figure.png`\n\
+         display 2: image/png (7 bytes) left out: it is not base64, text/html (5000 bytes) left out\n\
+         18 more displays are left out\n\
+         display 3, text/plain (10 bytes, 5 lines; 6 bytes left out):\na\n[6 bytes, 3 lines left out]\nb\n"
+    );
+}
+
 /// Truncation was silent and uncounted: openai/codex#35421. Here it is told at the top, exactly, with the place of the rest.
 #[test]
 fn what_is_cut_is_told_before_the_text() {
@@ -129,7 +184,7 @@ fn what_is_cut_is_told_before_the_text() {
     assert_eq!(all.next(), Some("7"));
     assert_eq!(
         all.next(),
-        Some("hint: print less: filter or summarise in the session, or write to a file")
+        Some("hint: print less, or read what you need of the file")
     );
 }
 

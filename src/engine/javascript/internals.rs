@@ -84,6 +84,6 @@ impl InThread {
 
     /// Drops what cells printed, as an outcome would take it.
     pub fn take_output(&self) -> usize {
-        self.transcript.take().stdout.len()
+        self.transcript.take(None).stdout.len()
     }
 }

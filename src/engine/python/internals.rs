@@ -104,7 +104,7 @@ impl InThread {
 
     /// Drops what cells printed, as an outcome would take it.
     pub fn take_output(&self) -> usize {
-        self.transcript.take().stdout.len()
+        self.transcript.take(None).stdout.len()
     }
 
     pub fn reset(&mut self) -> Result<(), String> {

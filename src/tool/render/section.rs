@@ -2,30 +2,13 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
-
+use super::displays::Readable;
 use super::{LeftOut, MARK_BYTES, Outcome, clipped};
-use crate::outcome::Display;
+use crate::output::share;
 use crate::tool::text::Body;
 
-/// The MIME types whose content a model can read, the best one first.
-const READABLE: [&str; 6] = [
-    "text/plain",
-    "text/markdown",
-    "application/json",
-    "text/latex",
-    "text/html",
-    "image/svg+xml",
-];
-
-/// How many display entries are shown with their content; the others are named.
-const SHOWN_DISPLAYS: usize = 4;
-
-/// How much of a name out of an outcome is shown, in characters.
-const NAME: usize = 40;
-
 /// How much of a path is shown, in characters: all of it, as a rule.
-const PATH: usize = 300;
+pub(super) const PATH: usize = 300;
 
 /// A labelled text.
 pub(super) struct Section<'a> {
@@ -153,6 +136,7 @@ pub(super) fn sections<'a>(
     outcome: &'a Outcome,
     error: &'a Option<ErrorText>,
     listed: &'a str,
+    readable: &'a [Readable<'a>],
     hint: &'a str,
 ) -> Vec<Section<'a>> {
     let section = |name: &str, form: Form, body: Body<'a>| Section {
@@ -168,36 +152,45 @@ pub(super) fn sections<'a>(
     }
     let truncated = &outcome.truncated;
     let late = &outcome.background;
+    let files = &outcome.files;
     let streams = [
-        ("stdout", &outcome.stdout, &truncated.stdout),
-        ("stderr", &outcome.stderr, &truncated.stderr),
+        ("stdout", &outcome.stdout, &truncated.stdout, &files.stdout),
+        ("stderr", &outcome.stderr, &truncated.stderr, &files.stderr),
         (
             "stdout of earlier cells, printed since",
             &late.stdout,
             &truncated.background_stdout,
+            &None,
         ),
         (
             "stderr of earlier cells, printed since",
             &late.stderr,
             &truncated.background_stderr,
+            &None,
         ),
     ];
-    for (name, text, cut) in streams {
+    for (name, text, cut, file) in streams {
+        let of_cut = cut.as_ref().and_then(|cut| cut.file.as_ref());
         sections.push(Section {
-            file: cut.as_ref().and_then(|cut| cut.file.as_deref()),
+            file: of_cut.or(file.as_ref()).map(String::as_str),
             ..section(name, Form::Block, Body::of_stream(text, cut.as_ref()))
         });
     }
     if let Some(value) = &outcome.value {
-        sections.push(section("value", Form::Block, Body::whole(value.as_str())));
+        sections.push(Section {
+            file: files.value.as_deref(),
+            ..section("value", Form::Block, Body::whole(value.as_str()))
+        });
     }
     if let Some(error) = error {
         sections.push(section(&error.label, Form::Block, Body::whole(&error.text)));
     }
     sections.push(section("displays", Form::Bare, Body::whole(listed)));
-    for (index, mime, content) in readable(outcome) {
-        let name = format!("display {}, {mime}", index + 1);
-        sections.push(section(&name, Form::Block, Body::whole(content)));
+    for entry in readable {
+        sections.push(Section {
+            file: entry.file,
+            ..section(&entry.name, Form::Block, entry.body())
+        });
     }
     sections.push(section("hint", Form::Line, Body::whole(hint)));
     sections.retain(|section| !section.body.is_empty());
@@ -256,19 +249,6 @@ fn importance(section: &Section<'_>) -> u8 {
     }
 }
 
-/// Gives each what it wants as long as that is no more than an even share of what is left.
-pub(super) fn share(wanted: &[usize], room: usize) -> Vec<usize> {
-    let mut by_size: Vec<usize> = (0..wanted.len()).collect();
-    by_size.sort_by_key(|index| wanted[*index]);
-    let mut given = vec![0; wanted.len()];
-    let mut left = room;
-    for (done, index) in by_size.iter().enumerate() {
-        given[*index] = wanted[*index].min(left / (wanted.len() - done));
-        left -= given[*index];
-    }
-    given
-}
-
 /// What is said about a failure.
 pub(super) struct ErrorText {
     label: String,
@@ -293,90 +273,4 @@ pub(super) fn error_text(outcome: &Outcome) -> Option<ErrorText> {
     }
     text.push_str(traceback);
     Some(ErrorText { label, text })
-}
-
-/// A line for each display entry: its types, their sizes, and where it can be seen.
-pub(super) fn list_of_displays(outcome: &Outcome, attached: &[usize]) -> String {
-    let mut text = String::new();
-    let shown: Vec<usize> = readable(outcome).map(|(index, ..)| index).collect();
-    for (index, entry) in outcome.display.iter().enumerate() {
-        if entry.data.len() == 1 && entry.file.is_none() && shown.contains(&index) {
-            // Its content stands below, under a label that says the same.
-            continue;
-        }
-        let types: Vec<String> = entry
-            .data
-            .iter()
-            .map(|(mime, content)| {
-                format!("{} ({} bytes)", clipped(mime, NAME), size(mime, content))
-            })
-            .collect();
-        let _ = write!(text, "display {}: {}", index + 1, types.join(", "));
-        if attached.contains(&index) {
-            text.push_str(", attached");
-        }
-        if let Some(file) = &entry.file {
-            let _ = write!(text, ", in `{}`", clipped(file, PATH));
-        }
-        text.push('\n');
-    }
-    if outcome.truncated.displays_left_out > 0 {
-        let _ = writeln!(
-            text,
-            "{} more displays are left out",
-            outcome.truncated.displays_left_out
-        );
-    }
-    text
-}
-
-/// The content's own size: an image's, not that of its base64.
-fn size(mime: &str, content: &Value) -> usize {
-    match content {
-        Value::String(data) if mime.starts_with("image/") && mime != "image/svg+xml" => {
-            let digits = data.trim_end_matches('=').len();
-            digits / 4 * 3 + (digits % 4).saturating_sub(1)
-        }
-        Value::String(text) => text.len(),
-        other => other.to_string().len(),
-    }
-}
-
-/// The text of the first few entries.
-fn readable(outcome: &Outcome) -> impl Iterator<Item = (usize, &'static str, &str)> {
-    let entries = outcome.display.iter().enumerate();
-    entries
-        .filter_map(|(index, entry)| {
-            let (mime, content) = text_of(entry)?;
-            Some((index, mime, content))
-        })
-        .take(SHOWN_DISPLAYS)
-}
-
-fn text_of(entry: &Display) -> Option<(&'static str, &str)> {
-    READABLE
-        .iter()
-        .find_map(|mime| Some((*mime, entry.data.get(*mime)?.as_str()?)))
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::share;
-
-    proptest! {
-        #[test]
-        fn nobody_gets_more_than_is_there_or_than_he_wants(
-            wanted in prop::collection::vec(0usize..2000, 0..12),
-            room in 0usize..9000,
-        ) {
-            let given = share(&wanted, room);
-            prop_assert!(given.iter().sum::<usize>() <= room);
-            prop_assert!(given.iter().zip(&wanted).all(|(given, wanted)| given <= wanted));
-            if wanted.iter().sum::<usize>() <= room {
-                prop_assert_eq!(given, wanted);
-            }
-        }
-    }
 }

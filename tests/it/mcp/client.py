@@ -6,6 +6,7 @@ of a call is told under its name, progress included.
 
 import asyncio
 import json
+import os
 import sys
 
 from mcp import StdioServerParameters
@@ -42,7 +43,9 @@ async def call(client, order):
 
 
 async def main(mode, command, *arguments):
-    server = StdioServerParameters(command=command, args=list(arguments))
+    # The SDK hands on little of its environment.
+    state = {"XDG_STATE_HOME": os.environ["XDG_STATE_HOME"]}
+    server = StdioServerParameters(command=command, args=list(arguments), env=state)
     async with Client(stdio_client(server), mode=mode) as client:
         tell(server=plain(client.server_info))
         calls = {}

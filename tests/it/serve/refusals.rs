@@ -123,7 +123,7 @@ fn wrong_parameters_are_named_with_what_is_allowed() {
         ),
         (
             json!({ "language": "python", "limits": { "memory": 5 } }),
-            "`memory` is not a field of `limits`, which takes `timeoutMs`, `cpuMs`, `memoryMb`, `processes`, `openFiles`, `fileMb`, `outputBytes` and `valueBytes`",
+            "`memory` is not a field of `limits`, which takes `timeoutMs`, `cpuMs`, `memoryMb`, `processes`, `openFiles`, `fileMb`, `outputBytes`, `valueBytes`, `imageBytes`, `displayBytes`, `displayEntries` and `artifactBytes`",
         ),
         (
             json!({ "language": "python", "limits": { "memoryMb": 1 } }),

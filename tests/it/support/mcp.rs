@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Exited, Program, mcp_venv};
+use super::{Exited, Program, STATE_HOME, mcp_venv};
 
 /// The two ways in which clients begin.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,17 @@ impl Workspace {
 
     /// A client whose server works here.
     pub(crate) fn client(&self, protocol: Protocol, options: &[&str]) -> Client {
-        Client::start(protocol, self.clone(), options)
+        self.client_at_home(protocol, options, Path::new(STATE_HOME))
+    }
+
+    /// The same, whose user has that state directory.
+    pub(crate) fn client_at_home(
+        &self,
+        protocol: Protocol,
+        options: &[&str],
+        state_home: &Path,
+    ) -> Client {
+        Client::start(protocol, self.clone(), options, state_home)
     }
 }
 
@@ -58,7 +68,12 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    fn start(protocol: Protocol, workspace: Workspace, options: &[&str]) -> Self {
+    fn start(
+        protocol: Protocol,
+        workspace: Workspace,
+        options: &[&str],
+        state_home: &Path,
+    ) -> Self {
         let mode = match protocol {
             Protocol::Handshake => "legacy",
             Protocol::Newest => "auto",
@@ -70,6 +85,7 @@ impl Client {
             .args([mode, env!("CARGO_BIN_EXE_warmcell"), "mcp", "--workspace"])
             .arg(workspace.path())
             .args(options)
+            .env("XDG_STATE_HOME", state_home)
             .env_remove("VIRTUAL_ENV");
         let mut client = Self {
             program: Program::start(command),

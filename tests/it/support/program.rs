@@ -12,13 +12,17 @@ use std::time::{Duration, Instant};
 
 use super::PATIENCE;
 
+/// Where programs of the tests keep what they keep for the user.
+pub(crate) const STATE_HOME: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/state");
+
 /// The command with these arguments, ready to run. It finds no environment and no colour but those a test gives it.
 pub(crate) fn warmcell<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warmcell"));
     command
         .args(arguments)
         .env_remove("VIRTUAL_ENV")
-        .env_remove("NO_COLOR");
+        .env_remove("NO_COLOR")
+        .env("XDG_STATE_HOME", STATE_HOME);
     command
 }
 

@@ -15,8 +15,13 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start() -> Self {
+        Self::of(Program::start(warmcell(["serve"])))
+    }
+
+    /// One that was started with options.
+    pub(crate) fn of(program: Program) -> Self {
         Self {
-            program: Program::start(warmcell(["serve"])),
+            program,
             next_id: 0,
         }
     }
