@@ -13,9 +13,11 @@ mod language;
 mod mcp;
 mod process;
 mod repl;
+mod report;
 mod run;
 mod runner;
 mod serve;
+mod syntax;
 mod worker;
 
 use std::io;
