@@ -245,6 +245,10 @@ impl Repl {
     }
 
     fn list(&mut self, variables: &[Variable]) -> io::Result<()> {
+        if variables.is_empty() {
+            self.tell("the session holds no names yet");
+            return Ok(());
+        }
         let header = ["name", "type", "preview"].map(str::to_owned).to_vec();
         let table = Table::of_rows(header, variables.len(), |row| {
             let variable = &variables[row];

@@ -7,9 +7,10 @@ use warmcell::Display;
 
 use super::colour::Tone;
 use super::graphics::Picture;
-use super::text::bytes;
+use super::html::{self, Block};
+use super::markdown;
+use super::text::{bytes, harmless};
 use super::value::{self, Look};
-use super::{html, markdown};
 
 /// The images that a terminal may be able to draw.
 const PICTURES: [&str; 2] = ["image/png", "image/jpeg"];
@@ -76,10 +77,7 @@ fn drawn(entry: &Display, look: Look) -> Option<String> {
         return Some(markdown::draw(text, look.columns, look.palette));
     }
     let page = form(entry, "text/html");
-    let from_page = || {
-        let markdown = html::to_markdown(page?)?;
-        Some(markdown::draw(&markdown, look.columns, look.palette))
-    };
+    let from_page = || drawn_page(&html::read(page?), look);
     // A text that is a drawn table already knows more of it (polars tells the columns' types).
     let is_better_as_page = page.is_some_and(|page| page.contains("<table"))
         && !plain.is_some_and(|text| text.contains(['┌', '╭', '╔']));
@@ -93,6 +91,15 @@ fn drawn(entry: &Display, look: Look) -> Option<String> {
         return Some(value::lay_out(&value.to_string(), look));
     }
     from_page().or_else(|| form(entry, "text/latex").map(str::to_owned))
+}
+
+/// A page by its tables and its text; none where it has neither.
+fn drawn_page(blocks: &[Block], look: Look) -> Option<String> {
+    let drawn = blocks.iter().map(|block| match block {
+        Block::Text(text) => format!("{}\n", harmless(text)),
+        Block::Table(table) => table.draw(look.columns, look.palette),
+    });
+    (!blocks.is_empty()).then(|| drawn.collect())
 }
 
 /// What a display is that cannot be shown.

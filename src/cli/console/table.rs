@@ -194,13 +194,13 @@ mod tests {
         assert_eq!(
             table.draw(80, PLAIN),
             "\
-┌──────────┬───────┐
-│ name     │ score │
-├──────────┼───────┤
-│ Ann      │    91 │
-│ 漢字     │   7.5 │
-│ a⏎b␛[2J  │       │
-└──────────┴───────┘
+┌─────────┬───────┐
+│ name    │ score │
+├─────────┼───────┤
+│ Ann     │    91 │
+│ 漢字    │   7.5 │
+│ a⏎b␛[2J │       │
+└─────────┴───────┘
 "
         );
     }
@@ -221,7 +221,7 @@ mod tests {
         );
         assert_eq!(
             lines[30],
-            "1,000 rows, 975 of them left out; 30 columns, 27 of them left out"
+            "1,000 rows, 975 of them left out; 30 columns, 26 of them left out"
         );
     }
 

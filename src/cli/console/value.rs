@@ -54,6 +54,7 @@ pub(in crate::cli) fn lay_out(json: &str, look: Look) -> String {
         look,
         text: String::new(),
         lines: 0,
+        packs: false,
     };
     layout.node(&node, 0, 0);
     layout.text
@@ -275,6 +276,8 @@ struct Layout {
     look: Look,
     text: String,
     lines: usize,
+    /// The members of the next container stand beside each other.
+    packs: bool,
 }
 
 impl Layout {
@@ -286,11 +289,14 @@ impl Layout {
         match node {
             Node::Leaf(leaf) => self.leaf(leaf),
             Node::Array(items) if !fits => {
+                // Leaves share lines.
+                self.packs = items.iter().all(|item| matches!(item, Node::Leaf(_)));
                 self.members(('[', ']'), items.len(), depth, "item", |layout, index| {
                     layout.node(&items[index], depth + 1, (depth + 1) * 2);
                 });
             }
             Node::Object(members) if !fits => {
+                self.packs = false;
                 self.members(
                     ('{', '}'),
                     members.len(),
@@ -318,6 +324,7 @@ impl Layout {
         mut member: impl FnMut(&mut Self, usize),
     ) {
         self.text.push(open);
+        let packs = std::mem::take(&mut self.packs);
         let mut head = count;
         if self.look.is_folded {
             let most = MEMBERS[depth.min(MEMBERS.len() - 1)];
@@ -336,8 +343,12 @@ impl Layout {
             if left_out > 0 && index == head + left_out {
                 self.left_out(left_out, thing, depth);
             }
-            self.next_line(depth + 1);
-            member(self, index);
+            if packs && index != 0 && index != head + left_out {
+                self.share_line(depth + 1, |layout| member(layout, index));
+            } else {
+                self.next_line(depth + 1);
+                member(self, index);
+            }
             if index + 1 < count {
                 self.text.push(',');
             }
@@ -349,6 +360,21 @@ impl Layout {
             self.next_line(depth);
         }
         self.text.push(close);
+    }
+
+    /// Writes what takes one line at most behind what its line has, if it fits there.
+    fn share_line(&mut self, depth: usize, write: impl FnOnce(&mut Self)) {
+        let before = self.text.len();
+        write(self);
+        let written = self.text.split_off(before);
+        let line = self.text.rfind('\n').map_or(0, |end| end + 1);
+        // Its comma comes behind it.
+        if width(&self.text[line..]) + 2 + width(&written) < self.look.columns {
+            self.text.push(' ');
+        } else {
+            self.next_line(depth);
+        }
+        self.text.push_str(&written);
     }
 
     fn left_out(&mut self, count: usize, thing: &str, depth: usize) {
@@ -432,9 +458,14 @@ mod tests {
         let numbers: Vec<u32> = (0..1000).collect();
         let json = serde_json::to_string(&numbers).unwrap_or_default();
         let folded = laid_out(&json, 80, true);
-        assert_eq!(folded.lines().count(), 1 + 50 + 1 + 2 + 1);
+        assert_eq!(folded.lines().count(), 1 + 3 + 1 + 1 + 1, "{folded}");
+        assert!(folded.starts_with("[\n  0, 1, 2, "), "{folded}");
         assert!(
-            folded.contains("\n  49,\n  … 948 items more\n  998,\n  999\n]"),
+            folded.ends_with(" 49,\n  … 948 items more\n  998, 999\n]"),
+            "{folded}"
+        );
+        assert!(
+            folded.lines().all(|line| line.chars().count() < 80),
             "{folded}"
         );
         let whole = laid_out(&json, 80, false);

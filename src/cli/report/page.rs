@@ -234,7 +234,8 @@ pub(super) fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            '\0' => escaped.push('\u{fffd}'),
+            '\n' | '\t' => escaped.push(character),
+            other if other.is_control() => escaped.push('\u{fffd}'),
             other => escaped.push(other),
         }
     }

@@ -53,13 +53,14 @@ fn values_are_laid_out_and_records_are_a_table() {
     talk.enter(">>> ", "{'b': [1, 2.5], 'a': None}");
     talk.until("\n{\"b\": [1, 2.5], \"a\": null}\r\n");
     talk.enter(">>> ", "list(range(1000))");
-    talk.until("\n  … 948 items more\r\n  998,\r\n  999\r\n]\r\n");
+    talk.until("\n  … 948 items more\r\n  998, 999\r\n]\r\n");
     talk.enter(
         ">>> ",
         "[{'name': n, 'score': i} for i, n in enumerate('ab')]",
     );
     talk.until("│ name │ score │\r\n├──────┼───────┤\r\n│ a    │     0 │\r\n│ b    │     1 │\r\n└──────┴───────┘\r\n");
     talk.enter(">>> ", ":vars");
+    talk.until("\nthe session holds no names yet\r\n");
     talk.enter(">>> ", "x, rows = 'text', [1, 2]");
     talk.enter(">>> ", ":vars");
     talk.until("│ name │ type │ preview │\r\n├──────┼──────┼─────────┤\r\n│ x    │ str  │ 'text'  │\r\n│ rows │ list │ [1, 2]  │\r\n└──────┴──────┴─────────┘\r\n");
@@ -78,7 +79,7 @@ fn markup_is_readable() {
     );
     talk.enter(">>> ", &frame);
     talk.until(
-        "│   │   a │\r\n├───┼─────┤\r\n│ 0 │ 1.5 │\r\n└───┴─────┘\r\n\r\n1 rows × 1 columns\r\n",
+        "│   │   a │\r\n├───┼─────┤\r\n│ 0 │ 1.5 │\r\n└───┴─────┘\r\n1 rows × 1 columns\r\n",
     );
     // A page without a table says less than the text.
     let page = shows("{'text/html': '<b>bold</b>', 'text/plain': 'plain text'}");
@@ -124,7 +125,7 @@ fn an_image_that_cannot_be_drawn_is_told_with_its_file() {
     ));
     let (mut talk, state) = prompt(NONE, "python");
     talk.enter(">>> ", &image);
-    talk.until("\nthe plot\r\n[image/png, 2 x 1, 70 bytes: ");
+    talk.until("the plot\r\n[image/png, 2 x 1, 70 bytes: ");
     talk.until("/1.png]\r\n");
     let seen = talk.seen();
     let path = &seen[seen.rfind(": ").expect("a path") + 2..seen.len() - 3];

@@ -94,12 +94,7 @@ fn commands_work_through_a_pipe_too() {
         warmcell(["repl"]),
         "x = 1\nx = 2\n:undo\nx\n:undo now\n:quit\n",
     );
-    assert_ended(
-        &ended,
-        1,
-        "1\n",
-        "error: `:undo` takes nothing behind it\n",
-    );
+    assert_ended(&ended, 1, "1\n", "error: `:undo` takes nothing behind it\n");
     // One cell can be taken back, and a session in this process none.
     let ended = Program::run(
         warmcell(["repl", "--placement", "in-process"]),
@@ -113,8 +108,19 @@ fn commands_work_through_a_pipe_too() {
     );
     let ended = Program::run(warmcell(["repl"]), ":help\n:lang\n");
     assert_eq!(ended.status, 1);
-    for word in [":help", ":vars", ":undo", ":reset", ":lang LANGUAGE", ":quit"] {
-        assert!(ended.stdout.lines().any(|line| line.starts_with(word)), "{}", ended.stdout);
+    for word in [
+        ":help",
+        ":vars",
+        ":undo",
+        ":reset",
+        ":lang LANGUAGE",
+        ":quit",
+    ] {
+        assert!(
+            ended.stdout.lines().any(|line| line.starts_with(word)),
+            "{}",
+            ended.stdout
+        );
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Talk {
     keyboard: File,
     screen: Receiver<u8>,
     commands: Receiver<String>,
-    seen: String,
+    seen: Vec<u8>,
 }
 
 impl Talk {
@@ -74,7 +74,7 @@ impl Talk {
             screen,
             commands,
             keyboard,
-            seen: String::new(),
+            seen: Vec::new(),
         }
     }
 
@@ -87,14 +87,14 @@ impl Talk {
             match self.commands.recv_timeout(left) {
                 Ok(command) if command.contains(part) => return command,
                 Ok(_) => {}
-                Err(_) => panic!("no sequence with {part:?} comes: {:?}", self.seen),
+                Err(_) => panic!("no sequence with {part:?} comes: {:?}", self.seen()),
             }
         }
     }
 
     /// What was shown so far.
-    pub(crate) fn seen(&self) -> &str {
-        &self.seen
+    pub(crate) fn seen(&self) -> String {
+        String::from_utf8_lossy(&self.seen).into_owned()
     }
 
     /// Types.
@@ -114,11 +114,11 @@ impl Talk {
     #[track_caller]
     pub(crate) fn until(&mut self, text: &str) {
         let deadline = Instant::now() + PATIENCE;
-        while !self.seen.ends_with(text) {
+        while !self.seen.ends_with(text.as_bytes()) {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.screen.recv_timeout(left) {
-                Ok(byte) => self.seen.push(byte.into()),
-                Err(_) => panic!("{text:?} does not come: {:?}", self.seen),
+                Ok(byte) => self.seen.push(byte),
+                Err(_) => panic!("{text:?} does not come: {:?}", self.seen()),
             }
         }
     }

@@ -98,7 +98,8 @@ fn own<R: Realm>(realm: &mut R, object: &R::Value, name: &str) -> Option<R::Valu
 fn names_of<R: Realm>(realm: &mut R, object: &R::Value) -> Vec<String> {
     let keys = match realm.kind(object) {
         // The elements have numbers, and there may be millions of them.
-        Kind::Object(Class::Array(_) | Class::TypedArray(_)) => return vec!["length".to_owned()],
+        Kind::Object(Class::Array(1..)) => return vec!["length".to_owned()],
+        Kind::Object(Class::TypedArray(1..)) => return Vec::new(),
         _ => realm.keys(object),
     };
     let names = keys.iter().filter_map(|key| match realm.key_name(key) {
