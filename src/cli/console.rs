@@ -152,11 +152,11 @@ impl Console {
     pub(super) fn table(
         &mut self,
         table: &Table,
-        otherwise: impl Iterator<Item = String>,
+        mut otherwise: impl Iterator<Item = String>,
     ) -> io::Result<()> {
         match self.screen.look() {
             Some(look) => self.line(table.draw(look.columns, look.palette).trim_end()),
-            None => otherwise.map(|line| self.line(&line)).collect(),
+            None => otherwise.try_for_each(|line| self.line(&line)),
         }
     }
 

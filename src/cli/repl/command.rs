@@ -30,9 +30,10 @@ const COMMANDS: [(&str, &str, &str); 6] = [
 ];
 
 const NOTES: &str = "\
-Tab completes names and what stands behind a dot. Ctrl-C stops the cell that runs and keeps the session; at the prompt it
-clears the line. An empty line ends a block, and whatever else waits for more. The value of a cell is shown as JSON, records
-as a table.";
+Tab completes names and what stands behind a dot. Ctrl-C stops the cell that
+runs and keeps the session; at the prompt it clears the line. An empty line ends
+a block, and whatever else waits for more. The value of a cell is shown as JSON,
+records as a table.";
 
 /// What `:help` says.
 pub(super) fn help() -> String {
@@ -139,7 +140,7 @@ mod tests {
 
     #[test]
     fn help_fits_a_terminal() {
-        assert!(help().lines().all(|line| line.len() <= 125), "{}", help());
+        assert!(help().lines().all(|line| line.len() <= 80), "{}", help());
         assert!(
             help().starts_with(":help           what you read\n"),
             "{}",

@@ -19,6 +19,9 @@ const PICTURES: [&str; 4] = ["image/png", "image/webp", "image/gif", "image/jpeg
 const FRAME_HEIGHT: usize = 480;
 const ROW_HEIGHT: usize = 30;
 
+/// What a frame has below its rows: its margins, and a line that says how many they are.
+const BELOW: usize = 60;
+
 /// A display, under its name.
 pub(super) fn figure(name: &str, entry: &Display) -> String {
     let shown = picture(name, entry)
@@ -85,7 +88,7 @@ fn frame(name: &str, entry: &Display) -> Option<String> {
         .count()
         .max(html.matches("<br").count())
         .max(3);
-    let height = (rows * ROW_HEIGHT + ROW_HEIGHT).min(FRAME_HEIGHT);
+    let height = (rows * ROW_HEIGHT + BELOW).min(FRAME_HEIGHT);
     let page = escaped(&format!("{FRAME}{html}"));
     let frame = format!(
         "<iframe sandbox srcdoc=\"{page}\" title=\"{name}\" height=\"{height}\" loading=\"lazy\"></iframe>"
