@@ -13,10 +13,12 @@ mod language;
 mod mcp;
 mod process;
 mod repl;
+mod report;
 mod run;
 mod runner;
 mod serve;
 mod signals;
+mod syntax;
 mod worker;
 
 use std::io;

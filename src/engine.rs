@@ -77,6 +77,10 @@ pub(crate) trait Engine {
     /// The names the program bound, without running any of its code.
     fn inspect(&mut self) -> Vec<Variable>;
 
+    /// The names of what a path of names leads to, `os.path` for instance; of the session itself where the path is empty. Runs
+    /// none of the program's code: what only code could tell is left out.
+    fn members(&mut self, path: &[String]) -> Vec<String>;
+
     /// Puts a host's value into the session under a name.
     ///
     /// What stood there before may run code of the program's as it goes, which `epoch` is there to stop.

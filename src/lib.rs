@@ -101,7 +101,7 @@ pub use placement::worker::{Isolation, Sandbox};
 pub use placement::{Placement, worker};
 pub use registry::{Lease, Listed, Registry, RegistryError};
 pub use runtime::{Backup, CodeRuntime, JavaScriptEngine, Language, RuntimeError, SessionBuilder};
-pub use session::{Canceller, Execution, Session};
+pub use session::{Canceller, Completions, Execution, Session};
 
 /// The README's Rust, compiled and run.
 #[cfg(all(doctest, feature = "python", feature = "quickjs"))]

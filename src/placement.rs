@@ -55,6 +55,9 @@ pub(crate) trait Placed: Send + Sync {
     /// Lists what the program bound.
     fn inspect(&self, reply: Reply<Vec<Variable>>);
 
+    /// Lists the names of what a path of names leads to.
+    fn members(&self, path: Vec<String>, reply: Reply<Vec<String>>);
+
     /// Puts a host's value into the session.
     fn bind(&self, name: String, value: Json, reply: Reply<()>);
 

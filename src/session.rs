@@ -1,5 +1,6 @@
 //! [`Session`]: what a host holds. It counts cells, makes a [`Ticket`] for each, and queues it in front of one engine.
 
+mod completions;
 mod execution;
 mod ticket;
 
@@ -26,6 +27,7 @@ use crate::placement::worker::Sandbox;
 use crate::placement::{self, Placed};
 use crate::runtime::{CodeRuntime, Language, RuntimeError, SessionBuilder};
 
+pub use completions::Completions;
 pub use execution::{Canceller, Execution};
 pub(crate) use ticket::{Stop, Ticket};
 
@@ -230,6 +232,48 @@ impl Session {
     /// Nothing is changed when the future is dropped.
     pub async fn inspect(&self) -> Result<Vec<Variable>, RuntimeError> {
         self.ask(|reply| self.0.placed.inspect(reply)).await
+    }
+
+    /// The names that may stand where the cursor is in a source, `cursor` bytes from its beginning: the session's names, or those
+    /// of what stands before the last dot. No code of the program runs, so that what only code could tell is left out.
+    ///
+    /// Waits for its turn behind the cells given before.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or its interpreter is gone.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is changed when the future is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "python")] {
+    /// use warmcell::{Language, Session};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), warmcell::RuntimeError> {
+    /// let session = Session::builder(Language::Python).open().await?;
+    /// session.run("text = 'a b'".into())?.await;
+    /// let completions = session.complete("text.spl", 8).await?;
+    /// assert_eq!((completions.start, completions.names), (5, vec!["split".to_owned(), "splitlines".to_owned()]));
+    /// # Ok(())
+    /// # }
+    /// # main().unwrap();
+    /// # }
+    /// ```
+    pub async fn complete(&self, source: &str, cursor: usize) -> Result<Completions, RuntimeError> {
+        let place = completions::Place::of(source, cursor);
+        let names = match &place.path {
+            Some(path) => {
+                let path = path.clone();
+                self.ask(|reply| self.0.placed.members(path, reply)).await?
+            }
+            None => Vec::new(),
+        };
+        Ok(place.complete(names))
     }
 
     /// Puts a host's value into the session under a name, without passing through source text.

@@ -47,7 +47,7 @@ struct Finding {
 
 pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let console = Console::on_standard_streams();
-    let mut runner = Runner::new(console, Show::Prints, Leave::Eventually)?;
+    let mut runner = Runner::new(console, Show::Prints, Leave::Eventually, &options.session)?;
     let found = Examination {
         engines: SessionBuilder::all()
             .filter(|builder| options.session.includes(builder))

@@ -1,12 +1,13 @@
 //! `warmcell exec`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use warmcell::{FailureKind, Language, Outcome};
 
 use super::console::{Console, Show};
 use super::interrupt::Leave;
+use super::report::Report;
 use super::runner::{Runner, SessionOptions, UNWRITABLE};
 use super::{descriptors, interrupt, language};
 
@@ -21,6 +22,9 @@ pub(super) struct Options {
     /// Print the outcome of each cell as a line of JSON, and nothing else
     #[arg(long)]
     json: bool,
+    /// Write a page of the cells and of what came of them, also when one fails
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// The language of the code: `python`, `javascript` or `typescript` [default: python, or what `--engine` runs]
     #[arg(long, value_name = "LANGUAGE", value_parser = language::parse)]
     language: Option<Language>,
@@ -38,8 +42,28 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     } else {
         Console::on_standard_streams()
     };
-    let mut runner = Runner::new(console, Show::Displays, Leave::Eventually)?;
-    let session = runner.open(options.session.builder(language, Path::new(".")))?;
+    let mut report = options.html.as_deref().map(Report::to).transpose()?;
+    let mut runner = Runner::new(console, Show::Displays, Leave::Eventually, &options.session)?;
+    let status = run(&options, language, &mut runner, report.as_mut());
+    if let Some(report) = report
+        && (status.is_ok() || report.has_cells())
+    {
+        report.write()?;
+    }
+    status
+}
+
+fn run(
+    options: &Options,
+    language: Language,
+    runner: &mut Runner,
+    mut report: Option<&mut Report>,
+) -> anyhow::Result<u8> {
+    let builder = options.session.builder(language, Path::new("."));
+    if let Some(report) = &mut report {
+        report.add_engine(&builder);
+    }
+    let session = runner.open(builder)?;
     for code in &options.cells {
         let outcome = if options.json {
             let outcome = runner.run_silently(&session, code)?;
@@ -48,13 +72,13 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
             outcome
         } else {
             let outcome = runner.run(&session, code)?;
-            if let Some(value) = &outcome.value {
-                runner.console.line(value.as_str()).context(UNWRITABLE)?;
-            }
-            runner.console.rest(&outcome).context(UNWRITABLE)?;
+            runner.show(&outcome, false)?;
             outcome
         };
         runner.console.flush().context(UNWRITABLE)?;
+        if let Some(report) = &mut report {
+            report.add(None, language, code, &outcome);
+        }
         if interrupt::was_pressed() {
             return Ok(interrupt::STATUS);
         }

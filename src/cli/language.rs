@@ -23,6 +23,15 @@ pub(super) fn of_file(path: &Path) -> Option<Language> {
         .find(|language| extensions(*language).contains(&extension.as_str()))
 }
 
+/// The language that a Markdown fence names, by its own name or by an extension.
+pub(super) fn of_fence(name: &str) -> Option<Language> {
+    let name = name.trim().to_ascii_lowercase();
+    let is_it = |language: &&Language| {
+        language.as_str() == name || extensions(**language).contains(&name.as_str())
+    };
+    Language::ALL.iter().find(is_it).copied()
+}
+
 /// Every extension there is, as messages list them.
 pub(super) fn all_extensions() -> String {
     let all: Vec<String> = Language::ALL

@@ -3,30 +3,27 @@
 //! The terminal is read on the main thread; while a cell runs it is in its ordinary mode, so that Ctrl-C is a signal that
 //! stops the cell, and at the prompt Ctrl-C is a key that clears the line.
 
+mod command;
 mod complete;
 mod history;
 mod prompt;
+mod whole;
 
 use std::io::{self, BufRead, BufReader, IsTerminal};
 use std::path::Path;
 
-use anyhow::Context;
-use reedline::Signal;
-use warmcell::{CodeRuntime, FailureKind, Language, Placement, Session, SessionBuilder};
+use anyhow::{Context, anyhow};
+use reedline::{Reedline, Signal};
+use warmcell::{
+    Backup, CodeRuntime, FailureKind, Language, Placement, Session, SessionBuilder, Variable,
+};
 
-use self::complete::Gatherer;
-use super::console::{Console, Show};
+use self::command::Command;
+use self::whole::Gatherer;
+use super::console::{Console, Show, Table};
 use super::interrupt::Leave;
 use super::runner::{Runner, SessionOptions, UNWRITABLE};
 use super::{descriptors, language};
-
-const HELP: &str = "\
-:help   what you read
-:vars   the names the session holds
-:reset  a fresh session
-:quit   leave, as Ctrl-D does
-Ctrl-C stops the cell that runs and keeps the session; at the prompt it clears the line.
-An empty line ends a block, and whatever else waits for more. The value of a cell is shown as JSON.";
 
 /// Type cells into one session
 ///
@@ -43,28 +40,41 @@ pub(super) struct Options {
 pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let language = options.session.language_or_default(options.language);
     options.session.check(&[language])?;
-    let session = options.session.or_placed(Placement::Worker);
-    let builder = session.builder(language, Path::new("."));
-    let console = Console::on_standard_streams();
+    let mut session = options.session.or_placed(Placement::Worker);
+    if session.placement == Some(Placement::Worker) {
+        // A person takes cells back.
+        session.process.backup.get_or_insert(Backup::Undo);
+    }
+    let mut console = Console::on_standard_streams();
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
-        let runner = Runner::new(console, Show::Displays, Leave::Never)?;
-        Repl::open(runner, builder)?.talk()
+        console.keep_images();
+        let runner = Runner::new(console, Show::Displays, Leave::Never, &session)?;
+        Repl::open(runner, session, language)?.talk()
     } else {
         // A child of a cell must not eat the cells that are still to come.
         let input = descriptors::take_stdin().context("cannot use standard input")?;
-        let runner = Runner::new(console, Show::Displays, Leave::Eventually)?;
-        Repl::open(runner, builder)?.read(BufReader::new(input))
+        let runner = Runner::new(console, Show::Displays, Leave::Eventually, &session)?;
+        Repl::open(runner, session, language)?.read(BufReader::new(input))
     }
 }
 
 struct Repl {
     runner: Runner,
-    session: Session,
-    /// What the session was opened with.
-    builder: SessionBuilder,
+    options: SessionOptions,
+    /// One for each language that was spoken, the one that is spoken now first.
+    desks: Vec<Desk>,
     /// A person reads along.
     is_person: bool,
     has_failed: bool,
+}
+
+/// A session, and where its cells are typed.
+struct Desk {
+    session: Session,
+    /// What it was opened with.
+    builder: SessionBuilder,
+    /// None where nobody types.
+    editor: Option<Reedline>,
 }
 
 /// What comes after a piece of input.
@@ -74,30 +84,50 @@ enum Next {
 }
 
 impl Repl {
-    fn open(runner: Runner, builder: SessionBuilder) -> anyhow::Result<Self> {
-        let session = runner.open(builder.clone())?;
-        Ok(Self {
+    fn open(runner: Runner, options: SessionOptions, language: Language) -> anyhow::Result<Self> {
+        let mut repl = Self {
             runner,
-            session,
-            builder,
+            options,
+            desks: Vec::new(),
             is_person: false,
             has_failed: false,
-        })
+        };
+        repl.speak(language)?;
+        Ok(repl)
+    }
+
+    /// Goes to the session of a language, which is opened the first time.
+    fn speak(&mut self, language: Language) -> anyhow::Result<()> {
+        let is_it = |desk: &Desk| desk.session.language() == language;
+        if let Some(place) = self.desks.iter().position(is_it) {
+            self.desks.swap(0, place);
+            return Ok(());
+        }
+        let builder = self.options.builder(language, Path::new("."));
+        let desk = Desk {
+            session: self.runner.open(builder.clone())?,
+            builder,
+            editor: None,
+        };
+        self.desks.insert(0, desk);
+        Ok(())
+    }
+
+    fn desk(&self) -> &Desk {
+        // One is opened before anything is read.
+        &self.desks[0]
     }
 
     /// Reads from a person.
     fn talk(mut self) -> anyhow::Result<u8> {
         self.is_person = true;
-        self.greet();
-        let is_coloured = self.runner.console.is_coloured();
-        let (mut editor, problem) = prompt::editor(self.builder.language(), is_coloured);
-        if let Some(problem) = problem {
-            self.runner.console.notice(&problem);
-        }
-        let prompt = prompt::Marks;
+        let on = self.engine();
+        self.runner.console.message(&format!(
+            "warmcell {} with {on}; `:help` tells what the prompt can do",
+            env!("CARGO_PKG_VERSION"),
+        ));
         loop {
-            let read = editor.read_line(&prompt);
-            match read.context("cannot read from the terminal")? {
+            match self.type_in()? {
                 Signal::Success(text) => {
                     if let Next::Leave(status) = self.take(&text)? {
                         return Ok(status);
@@ -110,31 +140,46 @@ impl Repl {
         }
     }
 
-    fn greet(&mut self) {
-        let (language, engine) = (self.builder.language().as_str(), self.builder.engine());
-        let version = self
-            .builder
-            .facts()
-            .map(|facts| facts.version)
-            .unwrap_or_default();
-        // Python's engine bears its name.
-        let on_engine = if engine == language {
-            version
-        } else {
-            format!("on {engine} {version}")
+    /// Waits until the person has typed something.
+    fn type_in(&mut self) -> anyhow::Result<Signal> {
+        let is_one = self.desks.len() == 1;
+        let desk = &mut self.desks[0];
+        let editor = match &mut desk.editor {
+            Some(editor) => editor,
+            none => {
+                let console = &mut self.runner.console;
+                let (editor, problem) = prompt::editor(&desk.session, console.is_coloured());
+                if let Some(problem) = problem {
+                    console.notice(&problem);
+                }
+                none.insert(editor)
+            }
         };
-        self.runner.console.message(&format!(
-            "warmcell {} with {language} {on_engine}; `:help` tells what the prompt can do",
-            env!("CARGO_PKG_VERSION"),
-        ));
+        let language = (!is_one).then(|| desk.session.language());
+        let read = editor.read_line(&prompt::Marks { language });
+        read.context("cannot read from the terminal")
+    }
+
+    /// What cells run on now.
+    fn engine(&self) -> String {
+        let builder = &self.desk().builder;
+        let (language, engine) = (builder.language().as_str(), builder.engine());
+        let version = builder.facts().map(|facts| facts.version);
+        let version = version.unwrap_or_default();
+        // Python's engine bears its name.
+        if engine == language {
+            format!("{language} {version}")
+        } else {
+            format!("{language} on {engine} {version}")
+        }
     }
 
     /// Reads from a pipe or a file.
     fn read(mut self, input: impl BufRead) -> anyhow::Result<u8> {
-        let mut gatherer = Gatherer::new(self.builder.language());
+        let mut gatherer = Gatherer::default();
         for line in input.lines() {
             let line = line.context("cannot read standard input")?;
-            for cell in gatherer.line(&line) {
+            for cell in gatherer.line(self.desk().session.language(), &line) {
                 if let Next::Leave(status) = self.take(&cell)? {
                     return Ok(status);
                 }
@@ -159,30 +204,74 @@ impl Repl {
         }
     }
 
-    fn command(&mut self, command: &str) -> anyhow::Result<Next> {
-        match command {
-            "help" => self.runner.console.line(HELP).context(UNWRITABLE)?,
-            "vars" => {
-                let variables = self.runner.wait(self.session.inspect())?;
-                for variable in variables {
-                    let line = format!(
-                        "{}: {} = {}",
-                        variable.name, variable.type_name, variable.preview
-                    );
-                    self.runner.console.line(&line).context(UNWRITABLE)?;
-                }
-            }
-            "reset" => self.runner.wait(self.session.reset())?,
-            "quit" => return Ok(Next::Leave(self.status())),
-            unknown => {
-                self.has_failed = true;
-                self.runner.console.error(&format!(
-                    "there is no command `:{unknown}`\nhint: `:help` lists what there is"
-                ));
-            }
+    fn command(&mut self, text: &str) -> anyhow::Result<Next> {
+        let done = match command::parse(text) {
+            Ok(Command::Quit) => return Ok(Next::Leave(self.status())),
+            Ok(command) => self.obey(command),
+            Err(problem) => Err(anyhow!(problem)),
+        };
+        if let Err(problem) = done {
+            self.has_failed = true;
+            self.runner.console.error(&format!("{problem:#}"));
         }
         self.runner.console.flush().context(UNWRITABLE)?;
         Ok(Next::More)
+    }
+
+    fn obey(&mut self, command: Command) -> anyhow::Result<()> {
+        let session = self.desk().session.clone();
+        match command {
+            Command::Help => self.runner.console.line(&command::help())?,
+            Command::Vars => {
+                let variables = self.runner.wait(session.inspect())?;
+                self.list(&variables)?;
+            }
+            Command::Reset => {
+                self.runner.wait(session.reset())?;
+                self.tell("a fresh session");
+            }
+            Command::Undo => {
+                let cell = self.runner.wait(session.undo())?;
+                self.tell(&format!("the session as it was before cell {cell}"));
+            }
+            Command::Lang(language) => {
+                self.speak(language)?;
+                let on = self.engine();
+                self.tell(&on);
+            }
+            Command::Quit => {}
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, variables: &[Variable]) -> io::Result<()> {
+        if variables.is_empty() {
+            self.tell("the session holds no names yet");
+            return Ok(());
+        }
+        let header = ["name", "type", "preview"].map(str::to_owned).to_vec();
+        let table = Table::of_rows(header, variables.len(), |row| {
+            let variable = &variables[row];
+            vec![
+                variable.name.clone(),
+                variable.type_name.clone(),
+                variable.preview.clone(),
+            ]
+        });
+        let lines = variables.iter().map(|variable| {
+            format!(
+                "{}: {} = {}",
+                variable.name, variable.type_name, variable.preview
+            )
+        });
+        self.runner.console.table(&table, lines)
+    }
+
+    /// Says to a person what has happened. Whoever sent the command through a pipe knows.
+    fn tell(&mut self, text: &str) {
+        if self.is_person {
+            self.runner.console.message(text);
+        }
     }
 
     /// A person has seen each failure; whoever sent cells through a pipe learns of them by the status.
@@ -191,12 +280,10 @@ impl Repl {
     }
 
     fn cell(&mut self, code: &str) -> anyhow::Result<Next> {
-        let outcome = self.runner.run(&self.session, code)?;
+        let session = self.desk().session.clone();
+        let outcome = self.runner.run(&session, code)?;
+        self.runner.show(&outcome, true)?;
         let console = &mut self.runner.console;
-        if let Some(value) = &outcome.value {
-            console.line(value.as_str()).context(UNWRITABLE)?;
-        }
-        console.rest(&outcome).context(UNWRITABLE)?;
         console.end_line().context(UNWRITABLE)?;
         match &outcome.error {
             Some(failure) if failure.kind == FailureKind::Exit => {

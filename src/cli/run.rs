@@ -6,12 +6,12 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use warmcell::{Failure, FailureKind, Language, Outcome};
 
 use super::console::{Console, Show};
 use super::interrupt::Leave;
-use super::runner::{Runner, SessionOptions, UNWRITABLE};
+use super::report::Report;
+use super::runner::{Runner, SessionOptions};
 use super::{Usage, interrupt, language};
 
 /// What `timeout` of the shell ends with, too.
@@ -19,13 +19,17 @@ const TIMEOUT_STATUS: u8 = 124;
 
 /// Run files as cells of one session a language, each by its extension
 ///
-/// JavaScript and TypeScript files share one, whose imports start from the folder of its first file. As with scripts, only what the files print is shown. `sys.exit(n)` ends with status n, a timeout with 124, any other
+/// JavaScript and TypeScript files share one, whose imports start from the folder of its first file. As with scripts, what the
+/// files print is the output; a terminal shows what they display, and their values, besides. `sys.exit(n)` ends with status n, a timeout with 124, any other
 /// failure with 1, and none of the files after it is run.
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
     /// A file of code; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Write a page of the files and of what came of them, also when one fails
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// The language of standard input, and of files whose extension says nothing
     #[arg(long, value_name = "LANGUAGE", value_parser = language::parse)]
     language: Option<Language>,
@@ -42,15 +46,33 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
         .collect::<Result<Vec<_>, _>>()?;
     let languages: Vec<Language> = sources.iter().map(|(language, _)| *language).collect();
     options.session.check(&languages)?;
+    let mut report = options.html.as_deref().map(Report::to).transpose()?;
     let mut runner = Runner::new(
         Console::on_standard_streams(),
         Show::Prints,
         Leave::Eventually,
+        &options.session,
     )?;
+    let status = run(&options, &sources, &mut runner, report.as_mut());
+    if let Some(report) = report
+        && (status.is_ok() || report.has_cells())
+    {
+        report.write()?;
+    }
+    status
+}
+
+fn run(
+    options: &Options,
+    sources: &[(Language, String)],
+    runner: &mut Runner,
+    mut report: Option<&mut Report>,
+) -> anyhow::Result<u8> {
+    let languages: Vec<Language> = sources.iter().map(|(language, _)| *language).collect();
     let mut sessions = HashMap::new();
     let is_one = sources.len() == 1;
-    for (file, (language, code)) in options.files.iter().zip(sources) {
-        let language = session_language(language, &languages);
+    for (file, (own, code)) in options.files.iter().zip(sources) {
+        let language = session_language(*own, &languages);
         let session = match sessions.entry(language) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
@@ -58,14 +80,20 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
                 let builder = options
                     .session
                     .builder(language, &Path::new(".").join(folder));
+                if let Some(report) = &mut report {
+                    report.add_engine(&builder);
+                }
                 entry.insert(runner.open(builder)?)
             }
         };
-        let outcome = runner.run(session, &code)?;
+        let outcome = runner.run(session, code)?;
         if is_blank(&outcome) {
             continue;
         }
-        runner.console.rest(&outcome).context(UNWRITABLE)?;
+        if let Some(report) = &mut report {
+            report.add(Some(file), *own, code, &outcome);
+        }
+        runner.show(&outcome, false)?;
         if interrupt::was_pressed() {
             return Ok(interrupt::STATUS);
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use tokio::runtime::Runtime;
 use warmcell::{
-    Cell, JavaScriptEngine, Language, Limits, Outcome, Placement, RuntimeError, Session,
-    SessionBuilder,
+    Cell, Event, Events, JavaScriptEngine, Language, Limits, Outcome, Placement, RuntimeError,
+    Session, SessionBuilder,
 };
 
 use super::console::{Console, Show};
@@ -151,6 +151,11 @@ impl SessionOptions {
         builder
     }
 
+    /// Whether all that cells of this language print comes to us: neither they nor their children can write to our terminal.
+    fn is_captured(&self, language: Language) -> bool {
+        self.placement == Some(Placement::Worker) || language != Language::Python
+    }
+
     /// Whether the options leave this engine in play.
     pub(super) fn includes(&self, builder: &SessionBuilder) -> bool {
         self.engine
@@ -164,12 +169,20 @@ pub(super) struct Runner {
     pub(super) console: Console,
     show: Show,
     interrupts: Interrupts,
+    /// The languages whose cells leave the terminal to us.
+    captured: Vec<Language>,
 }
 
 impl Runner {
     /// Shows on `console`, and takes Ctrl-C over. To be called once in a process.
-    pub(super) fn new(console: Console, show: Show, leave: Leave) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        console: Console,
+        show: Show,
+        leave: Leave,
+        options: &SessionOptions,
+    ) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
             .build()
             .context("cannot start the runtime that waits for cells")?;
         Ok(Self {
@@ -177,6 +190,11 @@ impl Runner {
             console,
             show,
             interrupts: Interrupts::listen(leave).context("cannot listen for Ctrl-C")?,
+            captured: Language::ALL
+                .iter()
+                .copied()
+                .filter(|language| options.is_captured(*language))
+                .collect(),
         })
     }
 
@@ -208,17 +226,19 @@ impl Runner {
             console,
             show,
             interrupts,
+            captured,
         } = self;
         interrupts.aim(session);
+        console.begin_cell(captured.contains(&session.language()));
         let (cell, mut events) = Cell::from(code).with_paced_events(WAITING_EVENTS);
         let execution = session.run(cell)?;
-        runtime.block_on(async {
+        let outcome = runtime.block_on(async {
             loop {
                 let event = match events.try_next() {
                     Some(event) => event,
                     None => {
                         console.flush().context(UNWRITABLE)?;
-                        match events.next().await {
+                        match next_event(&mut events, console).await {
                             Some(event) => event,
                             None => break,
                         }
@@ -227,7 +247,19 @@ impl Runner {
                 console.event(event, *show).context(UNWRITABLE)?;
             }
             Ok(execution.await)
-        })
+        });
+        console.end_cell();
+        outcome
+    }
+
+    /// Shows what a cell came to, after what it printed: its value, and what its reader must know. In a terminal a long value
+    /// is folded if `folds`.
+    pub(super) fn show(&mut self, outcome: &Outcome, folds: bool) -> anyhow::Result<()> {
+        if let Some(value) = &outcome.value {
+            let shown = self.console.value(value.as_str(), self.show, folds);
+            shown.context(UNWRITABLE)?;
+        }
+        self.console.rest(outcome).context(UNWRITABLE)
     }
 
     /// Runs a cell and shows nothing.
@@ -240,6 +272,17 @@ impl Runner {
     pub(super) fn wait<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
     }
+}
+
+/// The next event of a cell; while there is none, the console shows that the cell still runs.
+async fn next_event(events: &mut Events, console: &mut Console) -> Option<Event> {
+    while let Some(patience) = console.patience() {
+        match tokio::time::timeout(patience, events.next()).await {
+            Ok(event) => return event,
+            Err(_) => console.spin(),
+        }
+    }
+    events.next().await
 }
 
 /// The option that sets a limit, and the unit that its range is told in.

@@ -19,6 +19,7 @@ pub mod internals;
 mod interpreter;
 mod interrupt;
 mod locate;
+mod members;
 mod memory;
 mod namespace;
 mod streams;

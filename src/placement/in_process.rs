@@ -139,6 +139,14 @@ impl Placed for Seat {
         });
     }
 
+    fn members(&self, path: Vec<String>, reply: Reply<Vec<String>>) {
+        self.lane().send(Job::Members {
+            session: self.session,
+            path,
+            reply,
+        });
+    }
+
     fn bind(&self, name: String, value: Json, reply: Reply<()>) {
         self.lane().send(Job::Bind {
             session: self.session,

@@ -78,6 +78,10 @@ impl Placed for Refuge {
         self.seat().inspect(reply);
     }
 
+    fn members(&self, path: Vec<String>, reply: Reply<Vec<String>>) {
+        self.seat().members(path, reply);
+    }
+
     fn bind(&self, name: String, value: Json, reply: Reply<()>) {
         self.seat().bind(name, value, reply);
     }

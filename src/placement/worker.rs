@@ -172,6 +172,10 @@ impl Placed for Seat {
         self.send(Job::Inspect(reply));
     }
 
+    fn members(&self, path: Vec<String>, reply: Reply<Vec<String>>) {
+        self.send(Job::Members { path, reply });
+    }
+
     fn bind(&self, name: String, value: Json, reply: Reply<()>) {
         self.send(Job::Bind { name, value, reply });
     }

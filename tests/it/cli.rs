@@ -1,8 +1,10 @@
 //! The commands, as a shell sees them: data on one stream, messages on the other, a status.
 
+mod console;
 #[cfg(all(feature = "javascript", feature = "quickjs"))]
 mod javascript;
 mod repl;
+mod report;
 
 use std::ffi::OsStr;
 use std::fs;

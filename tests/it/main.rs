@@ -26,6 +26,7 @@ mod capabilities;
 mod cases;
 #[cfg(feature = "cli")]
 mod cli;
+mod completions;
 mod host;
 mod host_package;
 #[cfg(any(feature = "javascript", feature = "quickjs"))]

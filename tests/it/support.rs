@@ -41,7 +41,7 @@ pub(crate) use random::Random;
 #[cfg(feature = "cli")]
 pub(crate) use server::{Server, refusal_in};
 #[cfg(feature = "cli")]
-pub(crate) use terminal::{Talk, terminal};
+pub(crate) use terminal::{Answers, Talk, terminal};
 #[cfg(feature = "cli")]
 pub(crate) use venv::data_venv;
 #[cfg(feature = "mcp")]

@@ -1,111 +1,69 @@
-//! Whether input is a whole cell yet, as far as its text tells. What tells is a language's own, one file each.
-//!
-//! A guess that costs no trip to the engine. It errs on the side of running the cell: then the language itself says what
-//! is wrong with it.
+//! What Tab offers: the names that the session knows where the cursor is, the language's own words, and commands.
 
-mod javascript;
-mod python;
+use std::io;
 
-use warmcell::Language;
+use reedline::{Completer, CompletionResult, Span, Suggestion};
+use tokio::runtime::Runtime;
+use warmcell::Session;
 
-/// What a text says about itself.
-struct Reading {
-    whole: Whole,
-    /// It may be whole, and the next line may still belong to it: an `else`, another line of a block.
-    may_go_on: bool,
+use super::command;
+use crate::cli::syntax;
+
+/// What Tab inserts where a line has only begun.
+const INDENTATION: &str = "    ";
+
+/// Asks the session, which waits for its next cell while somebody types.
+pub(super) struct Names {
+    session: Session,
+    runtime: Runtime,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whole {
-    Yes,
-    /// More is expected, but an empty line says that there is none.
-    Expecting,
-    /// Inside brackets, a long string or a comment: more must come.
-    Open,
-}
+impl Names {
+    pub(super) fn of(session: Session) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        Ok(Self { session, runtime })
+    }
 
-fn read(language: Language, text: &str) -> Reading {
-    match language {
-        Language::Python => python::read(text),
-        _ => javascript::read(text),
+    /// Where the word begins that is to be replaced, and by what.
+    fn find(&self, before: &str) -> (usize, Vec<String>) {
+        let line = before.rfind('\n').map_or(before, |end| &before[end + 1..]);
+        if before.starts_with(':') {
+            let (start, words) = command::completions(before);
+            return (start, words.into_iter().map(str::to_owned).collect());
+        }
+        if line.trim().is_empty() {
+            return (before.len(), vec![INDENTATION.to_owned()]);
+        }
+        // A session that cannot answer says so when its next cell runs.
+        let asked = self.session.complete(before, before.len());
+        let Ok(found) = self.runtime.block_on(asked) else {
+            return (before.len(), Vec::new());
+        };
+        let mut names = found.names;
+        if !before[..found.start].ends_with('.') {
+            let typed = &before[found.start..];
+            let keywords = syntax::keywords(self.session.language()).iter();
+            let fits = keywords.filter(|keyword| keyword.starts_with(typed));
+            names.extend(fits.map(|keyword| (*keyword).to_owned()));
+            names.sort_unstable();
+            names.dedup();
+        }
+        (found.start, names)
     }
 }
 
-/// Whether a line belongs to what stands before it, which may be whole.
-fn goes_on(language: Language, line: &str) -> bool {
-    match language {
-        Language::Python => python::goes_on(line),
-        _ => javascript::goes_on(line),
+impl Completer for Names {
+    fn complete(&mut self, line: &str, position: usize) -> CompletionResult {
+        let before = line.get(..position).unwrap_or(line);
+        let (start, names) = self.find(before);
+        let suggestions: Vec<Suggestion> = names
+            .into_iter()
+            .map(|value| Suggestion {
+                value,
+                span: Span::new(start, before.len()),
+                ..Suggestion::default()
+            })
+            .collect();
+        CompletionResult::fresh(suggestions)
     }
 }
-
-/// Whether the text that was typed is a whole cell. An empty line ends what expects more.
-pub(super) fn is_complete(language: Language, text: &str) -> bool {
-    is_command(text)
-        || match read(language, text).whole {
-            Whole::Yes => true,
-            Whole::Expecting => ends_with_empty_line(text),
-            Whole::Open => false,
-        }
-}
-
-fn is_command(text: &str) -> bool {
-    text.trim_start().starts_with(':')
-}
-
-fn ends_with_empty_line(text: &str) -> bool {
-    text.rsplit_once('\n')
-        .is_some_and(|(_, last)| last.trim().is_empty())
-}
-
-/// Gathers lines that come without a person, who would end each block by an empty line: there the line that follows it
-/// ends it as well.
-pub(super) struct Gatherer {
-    language: Language,
-    text: String,
-}
-
-impl Gatherer {
-    pub(super) fn new(language: Language) -> Self {
-        Self {
-            language,
-            text: String::new(),
-        }
-    }
-
-    /// Takes a line and hands over the cells it completes: what stands before it, itself, both or none.
-    pub(super) fn line(&mut self, line: &str) -> Vec<String> {
-        let mut cells = Vec::new();
-        if self.ends_before(line) {
-            cells.extend(self.rest());
-        }
-        if !self.text.is_empty() {
-            self.text.push('\n');
-        }
-        self.text.push_str(line);
-        // Inside a block an empty line says nothing: files have them between the lines of a function.
-        let reading = read(self.language, &self.text);
-        let is_whole = reading.whole == Whole::Yes && !reading.may_go_on;
-        if is_whole || is_command(&self.text) {
-            cells.extend(self.rest());
-        }
-        cells
-    }
-
-    /// What has been gathered, whole or not.
-    pub(super) fn rest(&mut self) -> Option<String> {
-        let text = std::mem::take(&mut self.text);
-        (!text.trim().is_empty()).then_some(text)
-    }
-
-    fn ends_before(&self, line: &str) -> bool {
-        if self.text.is_empty() || goes_on(self.language, line) {
-            return false;
-        }
-        let reading = read(self.language, &self.text);
-        reading.may_go_on && reading.whole != Whole::Open
-    }
-}
-
-#[cfg(test)]
-mod tests;

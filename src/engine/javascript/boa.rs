@@ -186,6 +186,14 @@ impl Engine for Session {
         })
     }
 
+    fn members(&mut self, path: &[String]) -> Vec<String> {
+        let mut realm = Entered {
+            context: &mut self.context,
+            known: &self.known,
+        };
+        self.cells.members(&mut realm, path)
+    }
+
     fn bind(&mut self, name: &str, value: &Json, _epoch: u64) -> Result<(), EngineError> {
         self.cells.bind(
             &mut Entered {

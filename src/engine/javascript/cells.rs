@@ -2,6 +2,7 @@
 //! value.
 
 mod bindings;
+mod members;
 
 use std::rc::Rc;
 use std::thread;

@@ -152,6 +152,16 @@ impl Engine for Session {
         context.with(|context| cells.inspect(&mut Entered::new(context, shared.clone())))
     }
 
+    fn members(&mut self, path: &[String]) -> Vec<String> {
+        let Self {
+            cells,
+            shared,
+            context,
+            ..
+        } = self;
+        context.with(|context| cells.members(&mut Entered::new(context, shared.clone()), path))
+    }
+
     fn bind(&mut self, name: &str, value: &Json, _epoch: u64) -> Result<(), EngineError> {
         let Self {
             cells,

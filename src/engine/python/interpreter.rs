@@ -126,6 +126,11 @@ impl Interpreter {
         Ok(self.tasks.get_or_init(|| tasks))
     }
 
+    /// What every namespace finds beyond its own names.
+    pub(super) fn builtins<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
+        self.builtins.bind(py).dict()
+    }
+
     /// A module as the python command gives it to a script.
     pub(super) fn fresh_main(&self, py: Python<'_>) -> PyResult<(Py<PyModule>, Py<PyDict>)> {
         let module = PyModule::new(py, "__main__")?;

@@ -13,7 +13,7 @@ use super::interpreter::Interpreter;
 use super::memory::Budget;
 use super::surroundings::Surroundings;
 use super::values::{self, Refusal};
-use super::{audit, children, cpython, guard, inspect, interrupt, memory, streams};
+use super::{audit, children, cpython, guard, inspect, interrupt, members, memory, streams};
 use crate::engine::{Completion, Engine, EngineError, Opening, Task, Variable};
 use crate::outcome::{Display, Failure, FailureKind, Json};
 
@@ -496,6 +496,13 @@ impl Engine for PythonSession {
             offer.is_some_and(|offer| offer.is_ours(name, value))
         };
         Python::attach(|py| inspect::variables(self.globals.bind(py), &is_ours))
+    }
+
+    fn members(&mut self, path: &[String]) -> Vec<String> {
+        Python::attach(|py| {
+            let builtins = self.interpreter.builtins(py);
+            members::names(self.globals.bind(py), &builtins, path).unwrap_or_default()
+        })
     }
 
     fn bind(&mut self, name: &str, value: &Json, epoch: u64) -> Result<(), EngineError> {

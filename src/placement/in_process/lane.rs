@@ -56,6 +56,11 @@ pub(super) enum Job {
         session: SessionId,
         reply: Reply<Vec<Variable>>,
     },
+    Members {
+        session: SessionId,
+        path: Vec<String>,
+        reply: Reply<Vec<String>>,
+    },
     Bind {
         session: SessionId,
         name: String,
@@ -163,6 +168,9 @@ impl Gone {
             Job::Inspect { reply, .. } => {
                 let _ = reply.send(Err(refusal()));
             }
+            Job::Members { reply, .. } => {
+                let _ = reply.send(Err(refusal()));
+            }
             Job::Close { reply, .. } => {
                 if let Some(reply) = reply {
                     let _ = reply.send(Ok(()));
@@ -234,6 +242,15 @@ fn serve(mut language: Box<dyn Language>, slot: &Slot, jobs: &Receiver<Job>) {
             Job::Inspect { session, reply } => {
                 let _ = reply.send(asked(slot, residents.get_mut(&session), |engine| {
                     Ok(engine.inspect())
+                }));
+            }
+            Job::Members {
+                session,
+                path,
+                reply,
+            } => {
+                let _ = reply.send(asked(slot, residents.get_mut(&session), |engine| {
+                    Ok(engine.members(&path))
                 }));
             }
             Job::Bind {

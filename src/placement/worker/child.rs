@@ -26,6 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use serde::Serialize;
+
 use self::backup::Offsets;
 pub(super) use self::descriptors::take_socket;
 use self::outlet::Outlet;
@@ -262,20 +264,12 @@ impl Worker {
                 });
                 self.answer(flatten(result, self.name))?;
             }
+            // The state is what it was, and so is its backup.
             Order::Inspect => {
-                let Some(session) = &mut self.session else {
-                    return self.refuse("no session is open");
-                };
-                let engine = &mut session.engine;
-                match catch_unwind(AssertUnwindSafe(|| engine.inspect())) {
-                    Ok(variables) => {
-                        let text = serde_json::to_vec(&variables).unwrap_or_default();
-                        self.outlet.send(&Report::Variables, &text)?;
-                    }
-                    Err(_) => self.answer(Err(panicked(self.name)))?,
-                }
-                // The state is what it was, and so is its backup.
-                return Ok(());
+                return self.list(&Report::Variables, |engine| engine.inspect());
+            }
+            Order::Members { path } => {
+                return self.list(&Report::Members, |engine| engine.members(&path));
             }
             Order::Bind { name, epoch } => {
                 let Some(session) = &mut self.session else {
@@ -299,6 +293,25 @@ impl Worker {
             Order::Prepare { .. } | Order::Wake => return self.refuse("not now"),
         }
         self.make_backup()
+    }
+
+    /// Answers with a list of the engine's.
+    fn list<T: Serialize>(
+        &mut self,
+        report: &Report,
+        ask: impl FnOnce(&mut dyn Engine) -> Vec<T>,
+    ) -> Result<(), ChannelError> {
+        let Some(session) = &mut self.session else {
+            return self.refuse("no session is open");
+        };
+        let engine = &mut *session.engine;
+        match catch_unwind(AssertUnwindSafe(|| ask(engine))) {
+            Ok(listed) => {
+                let text = serde_json::to_vec(&listed).unwrap_or_default();
+                self.outlet.send(report, &text)
+            }
+            Err(_) => self.answer(Err(panicked(self.name))),
+        }
     }
 
     fn refuse(&self, text: &str) -> Result<(), ChannelError> {

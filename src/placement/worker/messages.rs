@@ -45,6 +45,8 @@ pub(super) enum Order {
     Reset { epoch: u64 },
     /// List the names that are bound.
     Inspect,
+    /// List the names of what a path of names leads to.
+    Members { path: Vec<String> },
     /// Bind the value in the blob.
     Bind { name: String, epoch: u64 },
     /// To a backup: take over.
@@ -108,6 +110,8 @@ pub(super) enum Report {
     Refused { text: String },
     /// The names that are bound, in the blob.
     Variables,
+    /// The names of what was asked about, in the blob.
+    Members,
     /// The cell has ended; its value is the blob.
     Ended(Box<Ended>),
     /// Output of earlier cells' threads and tasks, in the blob.

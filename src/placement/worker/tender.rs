@@ -15,6 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
+use serde::de::DeserializeOwned;
 
 use self::answers::Answers;
 use self::fate::after;
@@ -46,6 +47,10 @@ pub(super) enum Job {
     Run(Arc<Ticket>),
     Reset(Reply<()>),
     Inspect(Reply<Vec<Variable>>),
+    Members {
+        path: Vec<String>,
+        reply: Reply<Vec<String>>,
+    },
     Bind {
         name: String,
         value: Json,
@@ -131,6 +136,9 @@ impl Tender {
                 }
                 Ok(Job::Inspect(reply)) => {
                     let _ = reply.send(self.inspect());
+                }
+                Ok(Job::Members { path, reply }) => {
+                    let _ = reply.send(self.members(path));
                 }
                 Ok(Job::Bind { name, value, reply }) => {
                     let _ = reply.send(self.bind(name, &value));
@@ -392,14 +400,15 @@ impl Tender {
 
     fn inspect(&mut self) -> Result<Vec<Variable>, RuntimeError> {
         match self.ask(&Order::Inspect, &[])? {
-            (Report::Variables, text) => serde_json::from_slice(&text).map_err(|error| {
-                RuntimeError::Unavailable(format!(
-                    "the worker listed what are no variables: {error}"
-                ))
-            }),
-            _ => Err(RuntimeError::Unavailable(
-                "the worker answered something else than was asked".to_owned(),
-            )),
+            (Report::Variables, text) => listed(&text),
+            _ => Err(something_else()),
+        }
+    }
+
+    fn members(&mut self, path: Vec<String>) -> Result<Vec<String>, RuntimeError> {
+        match self.ask(&Order::Members { path }, &[])? {
+            (Report::Members, text) => listed(&text),
+            _ => Err(something_else()),
         }
     }
 
@@ -429,6 +438,17 @@ impl Tender {
         }
         (self.unprotected, self.told_unprotected) = (None, None);
     }
+}
+
+/// Reads the list in a blob.
+fn listed<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>, RuntimeError> {
+    serde_json::from_slice(text).map_err(|error| {
+        RuntimeError::Unavailable(format!("the worker listed what are no names: {error}"))
+    })
+}
+
+fn something_else() -> RuntimeError {
+    RuntimeError::Unavailable("the worker answered something else than was asked".to_owned())
 }
 
 /// Whether it is time to stop a cell, and why.

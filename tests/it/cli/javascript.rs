@@ -364,7 +364,7 @@ fn repl_talks_javascript_with_a_person() {
     talk.enter(">>> ", "const rows = [1, 2].map((n) => {");
     talk.enter("... ", "  return n * 2 })");
     talk.enter(">>> ", "rows");
-    talk.until("\n[2,4]\r\n");
+    talk.until("\n[2, 4]\r\n");
     talk.enter(">>> ", "console.log('run' + 'ning'); while (true) {}");
     talk.until("\nrunning\r\n");
     talk.press("\x03");

@@ -79,13 +79,99 @@ fn repl_talks_to_a_person() {
     talk.press(CTRL_C);
     talk.until("\r\n");
     talk.enter(">>> ", "[x, y]");
-    talk.until("\n[20,1]\r\n");
+    talk.until("\n[20, 1]\r\n");
     talk.until(">>> ");
     talk.press(CTRL_D);
     assert_eq!(talk.finish(), 0);
     let history = fs::read_to_string(state.path().join("warmcell/history")).expect("a history");
     assert!(history.starts_with("x = 20\nx + 22\nfor n in"), "{history}");
     assert!(!history.contains("nonsense"), "{history}");
+}
+
+#[test]
+fn commands_work_through_a_pipe_too() {
+    let ended = Program::run(
+        warmcell(["repl"]),
+        "x = 1\nx = 2\n:undo\nx\n:undo now\n:quit\n",
+    );
+    assert_ended(&ended, 1, "1\n", "error: `:undo` takes nothing behind it\n");
+    // One cell can be taken back, and a session in this process none.
+    let ended = Program::run(
+        warmcell(["repl", "--placement", "in-process"]),
+        "x = 1\n:undo\nx",
+    );
+    assert_ended(
+        &ended,
+        1,
+        "1\n",
+        "error: a session in this process cannot be undone\nhint: open it in a worker, with `backup` set to `undo`\n",
+    );
+    let ended = Program::run(warmcell(["repl"]), ":help\n:lang\n");
+    assert_eq!(ended.status, 1);
+    for word in [
+        ":help",
+        ":vars",
+        ":undo",
+        ":reset",
+        ":lang LANGUAGE",
+        ":quit",
+    ] {
+        assert!(
+            ended.stdout.lines().any(|line| line.starts_with(word)),
+            "{}",
+            ended.stdout
+        );
+    }
+}
+
+#[cfg(all(feature = "javascript", feature = "quickjs"))]
+#[test]
+fn each_language_has_a_session_of_its_own() {
+    for placement in ["in-process", "worker"] {
+        let ended = Program::run(
+            warmcell(["repl", "--placement", placement]),
+            "x = 1\n:lang javascript\nlet x = 'js'; x\nif (x) {\n  x + 1\n}\n:lang python\nx\n:lang javascript\nx\n:lang typescript\nlet n: number = 3; n\n:lang cobol\n",
+        );
+        assert_ended(
+            &ended,
+            1,
+            "\"js\"\n\"js1\"\n1\n\"js\"\n3\n",
+            "error: the languages are `python`, `javascript`, `typescript`\n",
+        );
+    }
+}
+
+#[test]
+fn names_complete_and_the_history_is_there_the_next_time() {
+    let state = tempfile::tempdir().expect("a folder");
+    let start = || {
+        let mut command = warmcell(["repl"]);
+        command
+            .env("XDG_STATE_HOME", state.path())
+            .env("NO_COLOR", "1");
+        Talk::start(command)
+    };
+    let mut talk = start();
+    talk.enter(">>> ", "text_of_mine = 'a b'");
+    talk.until(">>> ");
+    talk.press("text_o\t.splitl\t()\r");
+    talk.until("\n[\"a b\"]\r\n");
+    talk.until(">>> ");
+    talk.press(":he\t\r");
+    talk.until("what you read\r\n");
+    talk.until(">>> ");
+    talk.press(CTRL_D);
+    assert_eq!(talk.finish(), 0);
+    let mut talk = start();
+    talk.until(">>> ");
+    // Up past the command and the cell that needs the name.
+    talk.press("\x1b[A\x1b[A\x1b[A\r");
+    talk.until("text_of_mine = 'a b'\r\n");
+    talk.enter(">>> ", "text_of_mine");
+    talk.until("\n\"a b\"\r\n");
+    talk.until(">>> ");
+    talk.press(CTRL_D);
+    assert_eq!(talk.finish(), 0);
 }
 
 const CTRL_C: &str = "\x03";

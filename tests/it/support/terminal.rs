@@ -14,9 +14,11 @@ use super::PATIENCE;
 /// What begins a sequence that is not text.
 const ESCAPE: u8 = 0x1b;
 
-/// What a program sends to learn where the cursor stands, and what a terminal answers.
-const WHERE_IS_THE_CURSOR: &[u8] = b"\x1b[6n";
-const IN_THE_FIRST_COLUMN: &[u8] = b"\x1b[1;1R";
+/// What a program may ask a terminal, and what that answers.
+pub(crate) type Answers = &'static [(&'static str, &'static str)];
+
+/// Where the cursor stands, which every terminal tells.
+const CURSOR: Answers = &[("\x1b[6n", "\x1b[1;1R")];
 
 /// A terminal: its far side, and the side that a command is given.
 pub(crate) fn terminal() -> (File, OwnedFd) {
@@ -35,12 +37,18 @@ pub(crate) struct Talk {
     child: Child,
     keyboard: File,
     screen: Receiver<u8>,
-    seen: String,
+    commands: Receiver<String>,
+    seen: Vec<u8>,
 }
 
 impl Talk {
     /// Starts the command as the session leader of a fresh terminal, so that Ctrl-C reaches it as a signal.
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_at(command, &[])
+    }
+
+    /// Starts it at a terminal that answers these questions as well.
+    pub(crate) fn start_at(mut command: Command, answers: Answers) -> Self {
         let (far, near) = terminal();
         let copy = || near.try_clone().expect("a copy");
         command
@@ -60,12 +68,33 @@ impl Talk {
         let child = command.spawn().expect("the command starts");
         drop((command, near));
         let keyboard = far.try_clone().expect("a copy");
+        let (screen, commands) = show(far, answers);
         Self {
             child,
-            screen: show(far),
+            screen,
+            commands,
             keyboard,
-            seen: String::new(),
+            seen: Vec::new(),
         }
+    }
+
+    /// The next sequence that is no text, as it was sent, which contains this.
+    #[track_caller]
+    pub(crate) fn command(&mut self, part: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.commands.recv_timeout(left) {
+                Ok(command) if command.contains(part) => return command,
+                Ok(_) => {}
+                Err(_) => panic!("no sequence with {part:?} comes: {:?}", self.seen()),
+            }
+        }
+    }
+
+    /// What was shown so far.
+    pub(crate) fn seen(&self) -> String {
+        String::from_utf8_lossy(&self.seen).into_owned()
     }
 
     /// Types.
@@ -85,11 +114,11 @@ impl Talk {
     #[track_caller]
     pub(crate) fn until(&mut self, text: &str) {
         let deadline = Instant::now() + PATIENCE;
-        while !self.seen.ends_with(text) {
+        while !self.seen.ends_with(text.as_bytes()) {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.screen.recv_timeout(left) {
-                Ok(byte) => self.seen.push(byte.into()),
-                Err(_) => panic!("{text:?} does not come: {:?}", self.seen),
+                Ok(byte) => self.seen.push(byte),
+                Err(_) => panic!("{text:?} does not come: {:?}", self.seen()),
             }
         }
     }
@@ -111,9 +140,10 @@ impl Drop for Talk {
     }
 }
 
-/// Reads what a terminal shows, and answers what it is asked. What moves the cursor or sets colours is left out.
-fn show(mut far: File) -> Receiver<u8> {
+/// Reads what a terminal shows, and answers what it is asked. What moves the cursor, sets colours or draws is told apart.
+fn show(mut far: File, answers: Answers) -> (Receiver<u8>, Receiver<String>) {
     let (sender, screen) = mpsc::channel();
+    let (commander, commands) = mpsc::channel();
     thread::spawn(move || {
         let mut sequence = Vec::new();
         let mut bytes = [0; 4096];
@@ -128,20 +158,25 @@ fn show(mut far: File) -> Receiver<u8> {
                 }
                 sequence.push(*byte);
                 if is_whole(&sequence) {
-                    if sequence == WHERE_IS_THE_CURSOR {
-                        let _ = far.write_all(IN_THE_FIRST_COLUMN);
+                    let text = String::from_utf8_lossy(&sequence).into_owned();
+                    let mut known = CURSOR.iter().chain(answers);
+                    if let Some((_, answer)) = known.find(|(question, _)| *question == text) {
+                        let _ = far.write_all(answer.as_bytes());
                     }
+                    let _ = commander.send(text);
                     sequence.clear();
                 }
             }
         }
     });
-    screen
+    (screen, commands)
 }
 
-/// Whether an escape sequence has ended: behind one byte, or behind a letter when it began with a bracket.
+/// Whether an escape sequence has ended: behind one byte, behind a letter when it began with a bracket, and behind a bell or the
+/// string terminator when it holds a string.
 fn is_whole(sequence: &[u8]) -> bool {
     match sequence {
+        [_, b']' | b'P' | b'_', ..] => sequence.ends_with(b"\x07") || sequence.ends_with(b"\x1b\\"),
         [_, b'[', .., last] => sequence.len() > 2 && (0x40..0x7f).contains(last),
         [_, b'['] | [_] | [] => false,
         _ => true,

@@ -24,6 +24,10 @@ impl Bindings {
         }
     }
 
+    pub(super) fn names(&self) -> &[String] {
+        &self.order
+    }
+
     pub(super) fn is_constant(&self, name: &str) -> bool {
         self.kinds.get(name) == Some(&DeclarationKind::Constant)
     }
@@ -87,7 +91,7 @@ impl Cells {
     }
 
     /// What the names are bound to.
-    fn read<R: Realm>(&self, realm: &mut R, names: &[String]) -> Vec<R::Value> {
+    pub(super) fn read<R: Realm>(&self, realm: &mut R, names: &[String]) -> Vec<R::Value> {
         if names.is_empty() {
             return Vec::new();
         }

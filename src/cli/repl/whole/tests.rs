@@ -70,8 +70,11 @@ fn wrong_input_is_for_the_language_to_judge() {
 }
 
 fn gathered(language: Language, text: &str) -> Vec<String> {
-    let mut gatherer = Gatherer::new(language);
-    let mut cells: Vec<String> = text.lines().flat_map(|line| gatherer.line(line)).collect();
+    let mut gatherer = Gatherer::default();
+    let lines = text.lines();
+    let mut cells: Vec<String> = lines
+        .flat_map(|line| gatherer.line(language, line))
+        .collect();
     cells.extend(gatherer.rest());
     cells
 }

@@ -1,0 +1,119 @@
+//! `--html`: a page of the cells that were run and of what came of them, in one file that needs nothing else.
+//!
+//! The page must be safe to open whatever the cells printed and displayed: text is escaped, markup of the program's lies in
+//! frames that run no script, and the page's policy lets nothing of it reach a network.
+
+mod display;
+mod markdown;
+mod page;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+
+use anyhow::{Context, anyhow};
+use warmcell::{Language, Outcome, SessionBuilder};
+
+use super::Usage;
+
+/// The cells of a command, for the page that is written in the end.
+pub(super) struct Report {
+    file: PathBuf,
+    engines: Vec<Engine>,
+    cells: Vec<Ran>,
+}
+
+/// What cells ran on.
+struct Engine {
+    language: Language,
+    name: String,
+    version: String,
+}
+
+/// A cell, and what came of it.
+struct Ran {
+    /// The file it was read from, if any.
+    file: Option<String>,
+    language: Language,
+    source: String,
+    outcome: Outcome,
+}
+
+impl Report {
+    /// A report that will be written to `file`, whose folder is there: that is found out before any cell runs.
+    pub(super) fn to(file: &Path) -> Result<Self, Usage> {
+        let folder = match file.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let shown = file.display();
+        if file.is_dir() || file.file_name().is_none() {
+            return Err(Usage(format!("`--html` is `{shown}`, which is a folder")));
+        }
+        if !folder.is_dir() {
+            return Err(Usage(format!(
+                "`--html` is `{shown}`, whose folder does not exist"
+            )));
+        }
+        Ok(Self {
+            file: file.to_owned(),
+            engines: Vec::new(),
+            cells: Vec::new(),
+        })
+    }
+
+    /// Cells will run on this.
+    pub(super) fn add_engine(&mut self, builder: &SessionBuilder) {
+        let facts = builder.facts();
+        self.engines.push(Engine {
+            language: builder.language(),
+            name: builder.engine().to_owned(),
+            version: facts.map(|facts| facts.version).unwrap_or_default(),
+        });
+    }
+
+    /// A cell was run.
+    pub(super) fn add(
+        &mut self,
+        file: Option<&Path>,
+        language: Language,
+        source: &str,
+        outcome: &Outcome,
+    ) {
+        self.cells.push(Ran {
+            file: file.map(|file| file.display().to_string()),
+            language,
+            source: source.to_owned(),
+            outcome: outcome.clone(),
+        });
+    }
+
+    /// Whether any cell was run.
+    pub(super) fn has_cells(&self) -> bool {
+        !self.cells.is_empty()
+    }
+
+    /// Writes the page, whole or not at all.
+    pub(super) fn write(&self) -> anyhow::Result<()> {
+        let page = page::page(&self.engines, &self.cells);
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let unfinished = self
+            .file
+            .with_file_name(format!(".{name}.{}", process::id()));
+        write_whole(&unfinished, page.as_bytes())
+            .and_then(|()| fs::rename(&unfinished, &self.file))
+            .inspect_err(|_| {
+                let _ = fs::remove_file(&unfinished);
+            })
+            .map_err(|error| anyhow!(error))
+            .with_context(|| format!("cannot write `{}`", self.file.display()))
+    }
+}
+
+/// Writes a file that was not there before.
+fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = fs::File::create_new(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
