@@ -21,6 +21,8 @@ mod interrupt;
 mod locate;
 mod memory;
 mod namespace;
+mod packages;
+mod plots;
 mod streams;
 mod surroundings;
 mod tasks;

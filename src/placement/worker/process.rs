@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::backups::Backups;
-use super::messages::{Hello, Notice, Order, Report, Urgent};
+use super::messages::{DISPLAY_BYTES, Hello, Notice, Order, Report, Urgent};
 use super::sockets::{self, Channel, within};
 use super::supervisor::Tag;
 use super::temporary::Temporary;
@@ -30,11 +30,12 @@ pub(super) const WAKING: Duration = Duration::from_secs(3);
 /// How long a worker may take to read an order.
 const ORDERING: Duration = Duration::from_secs(10);
 
-/// What a frame may have beyond the value in it.
-const FRAME_BYTES: usize = 16 << 20;
+/// What a frame may have beyond the value in it: a display, or a failure with all that it tells.
+const FRAME_BYTES: usize = DISPLAY_BYTES + (16 << 20);
 
-/// What the entries that one cell shows may have together.
-const DISPLAY_BYTES: usize = 64 << 20;
+/// What is taken of the entries that one cell shows. A worker sends half of it for a cell; entries that come late, between
+/// two cells, may count for either.
+const SHOWN_BYTES: usize = 2 * DISPLAY_BYTES;
 
 /// How often a reader that is behind is looked at, while the worker waits for it.
 const BEHIND: Duration = Duration::from_millis(2);
@@ -281,8 +282,8 @@ impl Process {
                 Report::Display => {
                     self.drain(listener);
                     self.shown_bytes = self.shown_bytes.saturating_add(frame.blob.len());
-                    if self.shown_bytes > DISPLAY_BYTES {
-                        return Err(format!("displays of over {DISPLAY_BYTES} bytes"));
+                    if self.shown_bytes > SHOWN_BYTES {
+                        return Err(format!("displays of over {SHOWN_BYTES} bytes"));
                     }
                     let entry: Display = serde_json::from_slice(&frame.blob)
                         .map_err(|error| format!("a display that is none: {error}"))?;
