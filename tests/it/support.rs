@@ -13,6 +13,7 @@ mod mcp;
 pub(crate) mod processes;
 #[cfg(feature = "cli")]
 mod program;
+mod picture;
 mod random;
 #[cfg(feature = "cli")]
 mod server;
@@ -37,6 +38,7 @@ pub(crate) use judge::{Judge, check_cut, json_differs};
 pub(crate) use mcp::{Protocol, Workspace, read};
 #[cfg(feature = "cli")]
 pub(crate) use program::{Exited, Program, warmcell};
+pub(crate) use picture::decoded;
 pub(crate) use random::Random;
 #[cfg(feature = "cli")]
 pub(crate) use server::{Server, refusal_in};
@@ -46,7 +48,7 @@ pub(crate) use terminal::{Talk, terminal};
 pub(crate) use venv::data_venv;
 #[cfg(feature = "mcp")]
 pub(crate) use venv::mcp_venv;
-pub(crate) use venv::{numpy_venv, venv};
+pub(crate) use venv::{display_venv, numpy_venv, venv};
 
 /// The longest that any test waits for one answer. Far more than any of them needs, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
