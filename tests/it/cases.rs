@@ -157,12 +157,10 @@ impl Run {
         let mut sessions: HashMap<&str, Opened<'_>> = HashMap::new();
         let mut found = Vec::new();
         for (index, cell) in case.cells.iter().enumerate() {
-            let session = sessions
-                .entry(&cell.session)
-                .or_insert_with(|| {
-                    let language = cell.language.unwrap_or(language);
-                    self.open(&turn, case, language, venv.as_deref())
-                });
+            let session = sessions.entry(&cell.session).or_insert_with(|| {
+                let language = cell.language.unwrap_or(language);
+                self.open(&turn, case, language, venv.as_deref())
+            });
             if cell.reset {
                 session.reset_now();
             }

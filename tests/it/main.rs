@@ -25,6 +25,7 @@ mod capabilities;
 mod cases;
 #[cfg(feature = "cli")]
 mod cli;
+mod display;
 mod host;
 mod host_package;
 #[cfg(any(feature = "javascript", feature = "quickjs"))]

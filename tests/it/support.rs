@@ -9,11 +9,11 @@ mod alone;
 mod judge;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod picture;
 #[cfg(feature = "cli")]
 pub(crate) mod processes;
 #[cfg(feature = "cli")]
 mod program;
-mod picture;
 mod random;
 #[cfg(feature = "cli")]
 mod server;
@@ -36,9 +36,9 @@ pub(crate) use alone::{Alone, in_own_process, test_name};
 pub(crate) use judge::{Judge, check_cut, json_differs};
 #[cfg(feature = "mcp")]
 pub(crate) use mcp::{Protocol, Workspace, read};
+pub(crate) use picture::decoded;
 #[cfg(feature = "cli")]
 pub(crate) use program::{Exited, Program, warmcell};
-pub(crate) use picture::decoded;
 pub(crate) use random::Random;
 #[cfg(feature = "cli")]
 pub(crate) use server::{Server, refusal_in};

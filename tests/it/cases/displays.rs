@@ -61,9 +61,11 @@ fn differences(wanted: &Shown, shown: &Display) -> Vec<String> {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         });
-        expect(text.contains(part), &format!("{mime} lacks {part:?}"), &|| {
-            text.clone()
-        });
+        expect(
+            text.contains(part),
+            &format!("{mime} lacks {part:?}"),
+            &|| text.clone(),
+        );
     }
     let metadata = shown.metadata.as_ref().map(json);
     let same = match (&wanted.metadata, &metadata) {
