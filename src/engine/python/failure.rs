@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use pyo3::exceptions::{
-    PyKeyError, PyMemoryError, PyModuleNotFoundError, PySyntaxError, PySystemExit,
+    PyBaseException, PyKeyError, PyMemoryError, PyModuleNotFoundError, PySyntaxError, PySystemExit,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString};

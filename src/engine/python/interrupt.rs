@@ -180,11 +180,6 @@ pub(super) fn collect_what_resisted(_py: Python<'_>) {
     }
 }
 
-/// The class that the interrupt raises.
-pub(super) fn exception(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
-    SETUP.get().map(|setup| setup.exception.bind(py).clone())
-}
-
 /// Whether `error` is the interrupt's own exception.
 pub(super) fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
     SETUP

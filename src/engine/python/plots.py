@@ -11,7 +11,7 @@ from math import sqrt
 from weakref import WeakKeyDictionary
 
 # The largest picture: more pixels than that, or a longer side, and its resolution is lowered.
-PIXELS = 40_000_000
+PIXELS = 16_000_000
 SIDE = 16_000
 
 # How far what is drawn may reach beyond its figure, in sizes of it. What lies farther is a mistake.
@@ -130,17 +130,25 @@ def shown_png(figure):
 def png(figure):
     """The picture of a figure, with the labels and legends that stand out of its frame."""
     parameters = sys.modules["matplotlib"].rcParams
+    asked = parameters["savefig.dpi"]
+    usual = figure.dpi
     width, height = figure.get_size_inches()
-    figure.draw_without_rendering()
-    box = figure.get_tightbbox().padded(parameters["savefig.pad_inches"])
-    if 0 < box.width <= REACH * width + 1 and 0 < box.height <= REACH * height + 1:
-        width, height = box.width, box.height
-    else:
-        box = None
-    dpi = parameters["savefig.dpi"]
-    if dpi == "figure":
-        dpi = figure.dpi
-    dpi = min(dpi, SIDE / max(width, height), sqrt(PIXELS / (width * height)))
-    picture = BytesIO()
-    figure.savefig(picture, format="png", dpi=dpi, bbox_inches=box)
-    return picture.getvalue()
+    try:
+        # Measuring draws it as well.
+        figure.dpi = bounded(usual if asked == "figure" else asked, width, height)
+        figure.draw_without_rendering()
+        box = figure.get_tightbbox().padded(parameters["savefig.pad_inches"])
+        if 0 < box.width <= REACH * width + 1 and 0 < box.height <= REACH * height + 1:
+            figure.dpi = bounded(figure.dpi, box.width, box.height)
+        else:
+            box = None
+        picture = BytesIO()
+        figure.savefig(picture, format="png", dpi=figure.dpi, bbox_inches=box)
+        return picture.getvalue()
+    finally:
+        figure.dpi = usual
+
+
+def bounded(dpi, width, height):
+    """A resolution at which so many inches make no picture that is too large."""
+    return min(dpi, SIDE / max(width, height), sqrt(PIXELS / (width * height)))

@@ -289,10 +289,8 @@ impl Process {
                         .map_err(|error| format!("a display that is none: {error}"))?;
                     listener.transcript.display(entry);
                 }
-                Report::Clear { wait } => {
-                    self.drain(listener);
-                    listener.transcript.clear(wait);
-                }
+                // It was sent once all was read that was printed before it; what is there by now may be of later.
+                Report::Clear { wait } => listener.transcript.clear(wait),
                 Report::Backup => {
                     let Some(socket) = self.control.take_descriptor() else {
                         return Err("a backup without a socket".to_owned());

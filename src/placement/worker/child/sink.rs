@@ -5,11 +5,14 @@
 //! the host as a frame, which says that it does. Displays go as frames too, as many as the host takes.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::super::messages::{DISPLAY_BYTES, OfStream, Report};
+use super::super::sockets;
 use super::descriptors;
 use super::outlet::Outlet;
 use crate::outcome::Display;
@@ -17,6 +20,9 @@ use crate::output::{Origin, Sink, Stream};
 
 /// The most that one frame of late output carries.
 const LATE_BYTES: usize = 1 << 16;
+
+/// How long the host may take to read what was printed.
+const HEARING: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct DescriptorSink {
@@ -116,6 +122,21 @@ impl Sink for DescriptorSink {
     }
 
     fn clear(&self, wait: bool) {
+        // Frames go another way than what is printed, and this one stands between what was printed and what will be.
+        patiently(|| {
+            self.private
+                .iter()
+                .all(|pipe| sockets::waiting_bytes(pipe.as_fd()) == 0)
+        });
         self.report(&Report::Clear { wait }, &[]);
+        patiently(|| self.outlet.is_heard());
+    }
+}
+
+/// Waits for the host, which always reads; one whose own reader is behind is not waited for long.
+fn patiently(is_done: impl Fn() -> bool) {
+    let until = Instant::now() + HEARING;
+    while !is_done() && Instant::now() < until {
+        thread::sleep(Duration::from_micros(20));
     }
 }
