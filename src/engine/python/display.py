@@ -3,7 +3,6 @@
 The engine puts `attempt`, `plain`, `publish`, `clear` and `note` here, which reach the program's code and the outcome.
 """
 
-import re
 from binascii import b2a_base64, b2a_hex
 from os import urandom
 
@@ -20,9 +19,6 @@ NAMES = ("_ipython_display_", "_repr_mimebundle_", *METHODS.values())
 
 # An object that has this has every name there is, and means nothing by it.
 NO_NAME = "_ipython_canary_method_should_not_exist_"
-
-# A plain text that says nothing.
-NAMELESS = re.compile(r"<[\w.]+ object( at 0x[0-9a-f]+)?>")
 
 # Classes that show themselves in forms they have no method for: pairs of a class and its functions by MIME type.
 FORMATTERS = []
@@ -174,7 +170,7 @@ class Forms:
         return not (self.include and mime not in self.include or self.exclude and mime in self.exclude)
 
     def drop_what_says_nothing(self):
-        if len(self.data) > 1 and NAMELESS.fullmatch(self.data.get("text/plain", "")):
+        if len(self.data) > 1 and says_nothing(self.data.get("text/plain")):
             del self.data["text/plain"]
 
     def problem(self, problem):
@@ -192,6 +188,14 @@ def methods_of(value):
 def called(method):
     method()
     return True
+
+
+def says_nothing(text):
+    """Whether a plain text is that of an object which has none: `<module.Class object at 0x...>`, or less."""
+    if not isinstance(text, str) or not text.startswith("<"):
+        return False
+    name, _, rest = text.partition(" object")
+    return " " not in name and (rest == ">" or rest.startswith(" at 0x") and " " not in rest[4:])
 
 
 def split(content):
