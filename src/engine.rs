@@ -11,7 +11,7 @@ pub(crate) mod python;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,7 @@ pub(crate) fn rehearse(language: &mut dyn Language, code: &str) {
         code,
         number: 1,
         epoch: REHEARSAL,
+        deadline: None,
     };
     let _ = engine.run(&task);
     engine.close(REHEARSAL);
@@ -224,7 +225,17 @@ pub(crate) struct Task<'a> {
     pub(crate) number: u64,
     /// Identifies this run to the interrupter; never used twice in a process.
     pub(crate) epoch: u64,
+    /// When it will be stopped. An engine gives up sooner what a cell can do without.
+    #[cfg_attr(
+        not(feature = "python"),
+        expect(dead_code, reason = "JavaScript asks objects for nothing")
+    )]
+    pub(crate) deadline: Option<Instant>,
 }
+
+/// Largest form of something that a cell shows, in bytes; a larger one is left out. What an outcome has room for is less,
+/// and for others to decide.
+pub(crate) const FORM_BYTES: usize = 48 << 20;
 
 /// How a cell ended, as its engine saw it.
 #[derive(Default)]

@@ -22,6 +22,8 @@ mod locate;
 mod members;
 mod memory;
 mod namespace;
+mod packages;
+mod plots;
 mod streams;
 mod surroundings;
 mod tasks;

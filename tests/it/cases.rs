@@ -1,19 +1,21 @@
 //! Runs the cases in `tests/cases` through the library, in every placement, and reports every difference.
 //!
 //! A case opens sessions of its own and runs its cells in order; `tests/cases/README.md` says what each key means. A case
-//! with `isolate = true` gets a process of its own. `WARMCELL_TEST_CASES` runs only those whose label contains its text.
+//! with `isolate = true` gets a process of its own, and so, in process, does a suite with a venv: a process has but one
+//! interpreter. `WARMCELL_TEST_CASES` runs only those whose label contains its text.
 
 mod differences;
+mod displays;
 mod suite;
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use warmcell::{Cell, Language, Limits, Placement, Session, SessionBuilder};
 
-use crate::support::{Alone, Cells, Opened, Turn, settle, test_name, timed, turn};
-use suite::{Case, CellCase, Opening, Suite};
+use crate::support::{Alone, Cells, Opened, Turn, display_venv, settle, test_name, timed, turn};
+use suite::{Case, CellCase, Opening, Suite, Venv};
 
 #[test]
 fn python_in_process() {
@@ -94,11 +96,18 @@ impl Run {
         let isolated = Alone::argument().filter(|_| Alone::is_meant(test));
         let (mut passed, mut elsewhere, mut failures) = (0, 0, Vec::new());
         for (file, suite) in suites(self.suites) {
+            let is_apart = suite.venv.is_some() && self.placement == Placement::InProcess;
+            if is_apart && isolated.is_none() && file.contains(&only) {
+                let alone = Alone::new(test).with_argument(&file);
+                let _ = alone.run(|| unreachable!("the child runs the cases"));
+                passed += suite.cases.len();
+                continue;
+            }
             for case in &suite.cases {
                 let label = format!("{file}: {}", case.name);
                 let is_wanted = match &isolated {
-                    Some(isolated) => label == *isolated,
-                    None => label.contains(&only),
+                    Some(isolated) => label == *isolated || file == *isolated,
+                    None => label.contains(&only) && !is_apart,
                 };
                 if !is_wanted {
                     continue;
@@ -116,7 +125,7 @@ impl Run {
                 let language = case.language.or(suite.language).unwrap_or_else(|| {
                     panic!("{label}: neither the case nor its suite names a language")
                 });
-                let found = self.case(case, language);
+                let found = self.case(case, language, suite.venv.map(folder));
                 passed += usize::from(found.is_empty());
                 failures.extend(found.iter().map(|found| format!("{label} {found}")));
             }
@@ -143,14 +152,15 @@ impl Run {
     }
 
     /// Runs the cells of a case in order; a line for every difference.
-    fn case(&self, case: &Case, language: Language) -> Vec<String> {
+    fn case(&self, case: &Case, language: Language, venv: Option<PathBuf>) -> Vec<String> {
         let turn = turn();
         let mut sessions: HashMap<&str, Opened<'_>> = HashMap::new();
         let mut found = Vec::new();
         for (index, cell) in case.cells.iter().enumerate() {
-            let session = sessions
-                .entry(&cell.session)
-                .or_insert_with(|| self.open(&turn, case, cell.language.unwrap_or(language)));
+            let session = sessions.entry(&cell.session).or_insert_with(|| {
+                let language = cell.language.unwrap_or(language);
+                self.open(&turn, case, language, venv.as_deref())
+            });
             if cell.reset {
                 session.reset_now();
             }
@@ -166,7 +176,13 @@ impl Run {
         found
     }
 
-    fn open<'turn>(&self, turn: &'turn Turn, case: &Case, language: Language) -> Opened<'turn> {
+    fn open<'turn>(
+        &self,
+        turn: &'turn Turn,
+        case: &Case,
+        language: Language,
+        venv: Option<&Path>,
+    ) -> Opened<'turn> {
         let mut builder = Session::builder(language)
             .placement(self.placement)
             .limits(limits(case));
@@ -178,7 +194,17 @@ impl Run {
         {
             builder = builder.worker_executable(env!("CARGO_BIN_EXE_warmcell"));
         }
+        if let Some(venv) = venv {
+            builder = builder.python(venv);
+        }
         turn.open(opened_with(builder, &case.open))
+    }
+}
+
+/// The folder of a suite's venv.
+fn folder(venv: Venv) -> PathBuf {
+    match venv {
+        Venv::Display => display_venv(),
     }
 }
 

@@ -27,6 +27,7 @@ mod cases;
 #[cfg(feature = "cli")]
 mod cli;
 mod completions;
+mod display;
 mod host;
 mod host_package;
 #[cfg(any(feature = "javascript", feature = "quickjs"))]

@@ -9,6 +9,7 @@ mod alone;
 mod judge;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod picture;
 #[cfg(feature = "cli")]
 pub(crate) mod processes;
 #[cfg(feature = "cli")]
@@ -35,6 +36,7 @@ pub(crate) use alone::{Alone, in_own_process, test_name};
 pub(crate) use judge::{Judge, check_cut, json_differs};
 #[cfg(feature = "mcp")]
 pub(crate) use mcp::{Protocol, Workspace, read};
+pub(crate) use picture::decoded;
 #[cfg(feature = "cli")]
 pub(crate) use program::{Exited, Program, STATE_HOME, warmcell};
 pub(crate) use random::Random;
@@ -46,7 +48,7 @@ pub(crate) use terminal::{Answers, Talk, terminal};
 pub(crate) use venv::data_venv;
 #[cfg(feature = "mcp")]
 pub(crate) use venv::mcp_venv;
-pub(crate) use venv::{numpy_venv, venv};
+pub(crate) use venv::{display_venv, numpy_venv, venv};
 
 /// The longest that any test waits for one answer. Far more than any of them needs, on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);

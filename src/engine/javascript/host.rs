@@ -3,6 +3,7 @@
 
 mod calls;
 mod console;
+mod display;
 mod encoding;
 pub(super) mod urls;
 
@@ -20,6 +21,7 @@ use super::sources::Sources;
 use super::stopper::Stopper;
 use super::values::class_name;
 use crate::engine::Opening;
+use crate::outcome::Display;
 use crate::output::{Origin, Sink, Stream};
 
 /// What the functions of one session share.
@@ -72,11 +74,13 @@ pub(super) enum Function {
     FormatQuery,
     /// Calls a function of the host's, and gives the number under which it is answered.
     CallHost,
+    Display,
+    ClearDisplay,
 }
 
 impl Function {
     /// All of them that the prelude gets besides the console's.
-    const NAMED: [(&'static str, Self); 20] = [
+    const NAMED: [(&'static str, Self); 22] = [
         ("startTimer", Self::StartTimer),
         ("cancelTimer", Self::CancelTimer),
         ("report", Self::Report),
@@ -97,6 +101,8 @@ impl Function {
         ("formatQuery", Self::FormatQuery),
         ("tail", Self::Tail),
         ("callHost", Self::CallHost),
+        ("display", Self::Display),
+        ("clearDisplay", Self::ClearDisplay),
     ];
 
     /// The name and the function of each, for an engine to make them.
@@ -149,24 +155,45 @@ impl Host {
     }
 
     /// Prints, in the name of the cell whose code runs.
-    ///
-    /// A timer of an earlier cell may resume the cell that runs, by settling a promise it awaits: then a function of the
-    /// running cell is being called, and its files say so.
     pub(super) fn print<R: Realm>(&self, realm: &mut R, stream: Stream, text: &str) {
         if self.is_muted.get() {
             return;
         }
+        let origin = self.origin(realm);
+        memory::uncounted(|| self.sink.write(stream, origin, text.as_bytes()));
+    }
+
+    /// Shows an entry. One of an earlier cell's timer comes with the outcome that is next, and says so.
+    fn show<R: Realm>(&self, realm: &mut R, entry: &Display) {
+        if self.is_muted.get() {
+            return;
+        }
+        let origin = self.origin(realm);
+        memory::uncounted(|| {
+            let mut entry = entry.clone();
+            if origin == Origin::Background {
+                let metadata = entry.metadata.get_or_insert_default();
+                metadata.insert("background".to_owned(), true.into());
+            }
+            self.sink.display(entry);
+        });
+    }
+
+    /// In whose name code runs.
+    ///
+    /// A timer of an earlier cell may resume the cell that runs, by settling a promise it awaits: then a function of the
+    /// running cell is being called, and its files say so.
+    fn origin<R: Realm>(&self, realm: &mut R) -> Origin {
         let cell = self.cell.get();
         let is_own = self.acting.get() == cell || {
             let file = Sources::file_of(cell);
             realm.running_files().contains(&file)
         };
-        let origin = if is_own {
+        if is_own {
             Origin::Cell
         } else {
             Origin::Background
-        };
-        memory::uncounted(|| self.sink.write(stream, origin, text.as_bytes()));
+        }
     }
 
     /// Prints an error that nothing caught.
@@ -296,6 +323,18 @@ impl Host {
                 };
                 let number = calls.start(realm, capability, action, &parameters)?;
                 return Ok(realm.number(number as f64));
+            }
+            Function::Display => {
+                let entry = display::entry(&mut given, &self.sources.borrow(), &|| {
+                    self.stopper.is_pressed()
+                })?;
+                self.show(realm, &entry);
+            }
+            Function::ClearDisplay => {
+                let wait = given.flag(0);
+                if !self.is_muted.get() && self.origin(realm) == Origin::Cell {
+                    memory::uncounted(|| self.sink.clear(wait));
+                }
             }
         }
         Ok(realm.undefined())

@@ -28,6 +28,7 @@ pub(super) fn part(name: &str) -> Option<&'static str> {
         "capabilities" => include_str!("prelude/capabilities.js"),
         "clone" => include_str!("prelude/clone.js"),
         "crypto" => include_str!("prelude/crypto.js"),
+        "display" => include_str!("prelude/display.js"),
         "events" => include_str!("prelude/events.js"),
         "text" => include_str!("prelude/text.js"),
         "urls" => include_str!("prelude/urls.js"),

@@ -1,115 +1,302 @@
-//! How a value that is not JSON is shown: its `repr`, and the richer forms it has.
+//! How objects are shown: the functions of `display.py` beside this file, and what they need of the engine.
 //!
-//! All of it is code of the program's, and runs inside the cell's deadline.
+//! What they ask of an object is code of the program's. All of it runs inside the cell's deadline, and the forms that an
+//! object can do without run within a share of what is left of it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyModule};
-use serde_json::Value;
+use pyo3::types::{PyDict, PyModule, PyString, PyTuple};
+use serde_json::{Map, Value};
 
-use super::streams::InputRequested;
+use super::helper::Lazy;
+use super::streams::{self, InputRequested};
 use super::values::{self, Refusal};
-use super::{cpython, failure, helper, interrupt};
-use crate::engine::Integers;
+use super::{cpython, failure, interrupt};
+use crate::engine::{FORM_BYTES, Integers};
 use crate::outcome::Display;
 
 /// Longest plain text, in bytes; more is cut out of its middle.
 const TEXT_BYTES: usize = 64 << 10;
 
-/// Largest richer form, in bytes; a larger one is left out.
-const FORM_BYTES: usize = 4 << 20;
+/// Longest message of an exception that a notice repeats.
+const MESSAGE_BYTES: usize = 200;
 
-/// What an object shows, and what must be said about it.
-pub(super) struct Shown {
-    pub(super) display: Display,
-    pub(super) notice: Option<String>,
+/// How many notices a cell's outcome repeats; more are counted.
+const MOST_NOTICES: usize = 8;
+
+static MODULE: Lazy = Lazy::new("display", include_str!("display.py"), furnish);
+
+/// What must be said about what the running cell showed. Locked to add to it or to take all; a cell of which nothing must be
+/// said does not lock it.
+static NOTICES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static ARE_NOTICES: AtomicBool = AtomicBool::new(false);
+
+fn furnish(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(pyo3::wrap_pyfunction!(attempt, module)?)?;
+    module.add_function(pyo3::wrap_pyfunction!(plain, module)?)?;
+    module.add_function(pyo3::wrap_pyfunction!(publish, module)?)?;
+    module.add_function(pyo3::wrap_pyfunction!(clear, module)?)?;
+    module.add_function(pyo3::wrap_pyfunction!(note, module)?)
 }
 
-/// The functions of `display.py`.
-#[derive(Debug)]
-pub(super) struct Displayer {
-    module: Py<PyModule>,
+/// The module, for those who have other things shown through it.
+pub(super) fn module<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyModule>> {
+    MODULE.get(py)
 }
 
-impl Displayer {
-    pub(super) fn load(py: Python<'_>) -> PyResult<Self> {
-        Ok(Self {
-            module: helper::load(py, "display", include_str!("display.py"))?.unbind(),
-        })
+/// Gives all programs the names.
+pub(super) fn install(py: Python<'_>) -> PyResult<()> {
+    let builtins = py.import("builtins")?;
+    builtins.add_function(pyo3::wrap_pyfunction!(display, &builtins)?)?;
+    builtins.add_function(pyo3::wrap_pyfunction!(update_display, &builtins)?)?;
+    builtins.add_function(pyo3::wrap_pyfunction!(clear_output, &builtins)?)
+}
+
+/// Shows a value in all its forms.
+///
+/// # Errors
+///
+/// The interrupt's own exception, and that of a `repr` that asks for input; whatever else goes wrong is part of what is
+/// shown or noted.
+pub(super) fn show(value: &Bound<'_, PyAny>) -> PyResult<()> {
+    module(value.py())?.call_method1("show", (value,)).map(drop)
+}
+
+/// What must be said about what the cell showed.
+pub(super) fn take_notices() -> Option<String> {
+    if !ARE_NOTICES.swap(false, Ordering::Relaxed) {
+        return None;
     }
+    let mut notices = std::mem::take(&mut *NOTICES.lock().unwrap_or_else(PoisonError::into_inner));
+    let more = notices.len().saturating_sub(MOST_NOTICES);
+    notices.truncate(MOST_NOTICES);
+    if more > 0 {
+        notices.push(format!("and {more} more notices of this kind"));
+    }
+    (!notices.is_empty()).then(|| notices.join("; "))
+}
 
-    /// Shows a value in all its forms.
-    ///
-    /// # Errors
-    ///
-    /// The interrupt's own exception; whatever else goes wrong is part of what is shown.
-    pub(super) fn show(&self, value: &Bound<'_, PyAny>) -> PyResult<Shown> {
-        let py = value.py();
-        let mut display = Display::text(plain(value)?);
-        let Some(stopped) = interrupt::exception(py) else {
-            return Ok(Shown {
-                display,
-                notice: None,
-            });
-        };
-        let result = self
-            .module
-            .bind(py)
-            .call_method1("bundle", (value, stopped));
-        let (forms, mut problems) = match result.and_then(|result| result.extract()) {
-            Ok(result) => result,
-            Err(error) if interrupt::is_interrupt(py, &error) => return Err(error),
-            Err(error) => (
-                PyDict::new(py),
-                vec![format!("its richer forms could not be asked for: {error}")],
-            ),
-        };
-        for (mime, form) in forms.iter() {
-            let mime: String = match mime.extract() {
-                Ok(mime) => mime,
-                Err(_) => continue,
-            };
-            match values::to_json(&form, FORM_BYTES, Integers::Exact) {
-                Ok(text) => {
-                    if let Ok(form) = serde_json::from_str::<Value>(&text) {
-                        display.data.insert(mime, form);
-                    }
-                }
-                Err(Refusal::Interrupted(error)) => return Err(error),
-                Err(refusal) => {
-                    problems.push(format!("its `{mime}` is left out: {}", refusal.message()))
-                }
-            }
-        }
-        let notice = (!problems.is_empty()).then(|| {
-            format!(
-                "{} is not shown in full: {}",
-                cpython::type_name(value),
-                problems.join("; ")
-            )
-        });
-        Ok(Shown { display, notice })
+/// Shows objects in every form they have, as IPython does.
+///
+/// `raw=True` takes dicts of contents by MIME type. With `display_id` (a name, or True for a new one) it returns a handle,
+/// whose `update` shows something else in the same place.
+#[pyfunction]
+#[pyo3(
+    signature = (*objects, **options),
+    text_signature = "(*objects, include=None, exclude=None, metadata=None, display_id=None, raw=False, clear=False)"
+)]
+fn display<'py>(
+    py: Python<'py>,
+    objects: &Bound<'py, PyTuple>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    module(py)?.getattr("display")?.call(objects, options)
+}
+
+/// Shows an object in the place of what was shown under this `display_id`.
+#[pyfunction]
+#[pyo3(
+    signature = (*objects, **options),
+    text_signature = "(object, *, display_id, **options)"
+)]
+fn update_display<'py>(
+    py: Python<'py>,
+    objects: &Bound<'py, PyTuple>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    module(py)?
+        .getattr("update_display")?
+        .call(objects, options)
+}
+
+/// Takes back what the cell has printed and shown so far: now, or with `wait` once it prints or shows something else.
+#[pyfunction]
+#[pyo3(signature = (wait=false))]
+fn clear_output(py: Python<'_>, wait: bool) {
+    streams::clear(py, wait);
+}
+
+#[pyfunction]
+fn clear(py: Python<'_>, wait: bool) {
+    streams::clear(py, wait);
+}
+
+/// Calls a function of the program's within its share of the cell's time. Gives what it gave, or why it gave nothing.
+#[pyfunction]
+#[pyo3(signature = (what, function, *arguments, **keywords))]
+fn attempt<'py>(
+    py: Python<'py>,
+    what: &str,
+    function: &Bound<'py, PyAny>,
+    arguments: &Bound<'py, PyTuple>,
+    keywords: Option<&Bound<'py, PyDict>>,
+) -> PyResult<(Option<Bound<'py, PyAny>>, Option<String>)> {
+    let (result, is_given_up) = interrupt::within_share(py, || {
+        function
+            .call(arguments, keywords)
+            .map_err(|error| match is_final(py, &error) {
+                true => Problem::Final(error),
+                false => Problem::Raised(told(&error, py)),
+            })
+    });
+    if is_given_up {
+        return Ok((None, Some(format!("{what} took too long and was given up"))));
+    }
+    match result {
+        Ok(content) => Ok((Some(content), None)),
+        Err(Problem::Final(error)) => Err(error),
+        Err(Problem::Raised(text)) => Ok((None, Some(format!("{what} raised {text}")))),
+    }
+}
+
+/// What an object was asked for did not come.
+enum Problem {
+    /// The cell ends by it.
+    Final(PyErr),
+    /// It is told.
+    Raised(String),
+}
+
+fn is_final(py: Python<'_>, error: &PyErr) -> bool {
+    interrupt::is_interrupt(py, error) || error.is_instance_of::<InputRequested>(py)
+}
+
+/// The class and the first line of the message of an exception.
+fn told(error: &PyErr, py: Python<'_>) -> String {
+    let value = error.value(py);
+    let class = cpython::type_name(value.as_any());
+    let message = match value.str() {
+        Ok(text) => text.to_string_lossy().into_owned(),
+        Err(_) => return class,
+    };
+    let line = message.lines().next().unwrap_or_default();
+    let line = &line[..line.floor_char_boundary(MESSAGE_BYTES)];
+    match line.is_empty() {
+        true => class,
+        false => format!("{class}: {line}"),
     }
 }
 
 /// A value's `repr`.
+#[pyfunction]
 fn plain(value: &Bound<'_, PyAny>) -> PyResult<String> {
     match value.repr() {
         Ok(text) => Ok(failure::cut(
             text.to_string_lossy().into_owned(),
             TEXT_BYTES,
         )),
-        Err(error)
-            if interrupt::is_interrupt(value.py(), &error)
-                || error.is_instance_of::<InputRequested>(value.py()) =>
-        {
-            Err(error)
-        }
+        Err(error) if is_final(value.py(), &error) => Err(error),
         Err(error) => {
             let raised = cpython::type_name(error.value(value.py()).as_any());
             Ok(format!(
                 "<{} object, whose `__repr__` raised {raised}>",
                 cpython::type_name(value)
             ))
+        }
+    }
+}
+
+/// Shows contents by MIME type, in the place of those with the same name where it `updates` them. Gives what could not be
+/// shown of them, and why.
+#[pyfunction]
+fn publish(
+    py: Python<'_>,
+    data: &Bound<'_, PyDict>,
+    metadata: Option<&Bound<'_, PyAny>>,
+    id: Option<String>,
+    updates: bool,
+) -> PyResult<Vec<String>> {
+    let mut problems = Vec::new();
+    let mut forms = Map::new();
+    for (mime, content) in data.iter() {
+        let Ok(mime) = mime.extract::<String>() else {
+            problems.push(format!("{} is no MIME type", inspected(&mime)));
+            continue;
+        };
+        match form(&mime, &content) {
+            Ok(form) => drop(forms.insert(mime, form)),
+            Err(Left::Final(error)) => return Err(error),
+            Err(Left::Told(why)) => problems.push(format!("its `{mime}` is left out: {why}")),
+        }
+    }
+    let metadata = match metadata.map(json).transpose() {
+        Ok(Some(Value::Object(metadata))) => Some(metadata).filter(|metadata| !metadata.is_empty()),
+        Ok(None) => None,
+        Ok(Some(_)) => {
+            problems.push("its metadata is left out: it is no dict".to_owned());
+            None
+        }
+        Err(Left::Final(error)) => return Err(error),
+        Err(Left::Told(why)) => {
+            problems.push(format!("its metadata is left out: {why}"));
+            None
+        }
+    };
+    // Nothing at all holds a place that is filled later.
+    if !forms.is_empty() || (data.is_empty() && id.is_some()) {
+        let entry = Display {
+            data: forms,
+            metadata,
+            id,
+            updates,
+            ..Display::text("")
+        };
+        streams::show(py, entry);
+    }
+    Ok(problems)
+}
+
+/// Why something is not shown.
+enum Left {
+    Final(PyErr),
+    Told(String),
+}
+
+/// A content as it stands in an outcome.
+fn form(mime: &str, content: &Bound<'_, PyAny>) -> Result<Value, Left> {
+    if let Ok(text) = content.cast::<PyString>() {
+        let text = text.to_string_lossy();
+        return match text.len() <= FORM_BYTES {
+            true => Ok(Value::String(text.into_owned())),
+            false => Err(Left::Told(format!(
+                "it has {} bytes, and {FORM_BYTES} are the most",
+                text.len()
+            ))),
+        };
+    }
+    let is_text = ["text/", "image/", "audio/", "video/"]
+        .iter()
+        .any(|kind| mime.starts_with(kind));
+    if is_text {
+        let class = cpython::type_name(content);
+        return Err(Left::Told(format!("it is of the class {class}, no text")));
+    }
+    json(content)
+}
+
+fn json(content: &Bound<'_, PyAny>) -> Result<Value, Left> {
+    let text = match values::to_json(content, FORM_BYTES, Integers::Exact) {
+        Ok(text) => text,
+        Err(Refusal::Interrupted(error)) => return Err(Left::Final(error)),
+        Err(refusal) => return Err(Left::Told(refusal.message())),
+    };
+    serde_json::from_str(&text).map_err(|error| Left::Told(error.to_string()))
+}
+
+fn inspected(value: &Bound<'_, PyAny>) -> String {
+    super::inspect::preview(value)
+}
+
+/// Says something about what the running cell showed. What others show is not the outcome's to comment on.
+#[pyfunction]
+fn note(py: Python<'_>, text: String) {
+    if streams::is_of_the_cell(py) {
+        let mut notices = NOTICES.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notices.contains(&text) {
+            notices.push(text);
+            ARE_NOTICES.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use pyo3::exceptions::{
-    PyKeyError, PyMemoryError, PyModuleNotFoundError, PyRuntimeError, PySyntaxError, PySystemExit,
+    PyBaseException, PyKeyError, PyMemoryError, PyModuleNotFoundError, PyRuntimeError, PySyntaxError, PySystemExit,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString};
@@ -241,7 +241,12 @@ fn hint(
             environment.memory_mb
         )),
         FailureKind::Exception if error.is_instance_of::<PyModuleNotFoundError>(py) => {
-            let install = format!("cells run on `{}`", environment.executable);
+            let mut install = format!("cells run on `{}`", environment.executable);
+            if is_of_ipython(error.value(py)) {
+                install = format!(
+                    "`display`, `update_display` and `clear_output` are there without an import; {install}"
+                );
+            }
             Some(match environment.notice {
                 Some(notice) => format!("{install}; {notice}"),
                 None => format!("{install}; install what is missing with its `-m pip install`"),
@@ -249,6 +254,14 @@ fn hint(
         }
         _ => None,
     }
+}
+
+/// Whether a module that was not found is of IPython.
+fn is_of_ipython(error: &Bound<'_, PyBaseException>) -> bool {
+    let name = error
+        .getattr("name")
+        .and_then(|name| name.extract::<String>());
+    name.is_ok_and(|name| name.split('.').next() == Some("IPython"))
 }
 
 /// Cuts the middle out of a text that is too long, between characters.

@@ -95,6 +95,7 @@ impl InThread {
             code,
             number: self.epoch,
             epoch: self.epoch,
+            deadline: None,
         });
         match completion.failure {
             Some(failure) => Err(failure.message),

@@ -12,12 +12,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyModule, PyString};
 
 use super::compile::Compiler;
-use super::display::Displayer;
 use super::failure::{Environment, Reporter};
 use super::locate::{Located, locate};
 use super::streams::Streams;
 use super::tasks::Tasks;
-use super::{audit, children, cpython, guard, helper, interrupt, memory, version};
+use super::{
+    audit, children, cpython, display, guard, helper, interrupt, memory, packages, version,
+};
 use crate::engine::{EngineError, Opening};
 
 /// CPython, ready to open sessions.
@@ -25,7 +26,6 @@ pub(super) struct Interpreter {
     pub(super) located: Located,
     pub(super) compiler: Compiler,
     pub(super) reporter: Reporter,
-    pub(super) displayer: Displayer,
     pub(super) streams: Streams,
     /// What the interpreter held when it was ready, in bytes.
     pub(super) baseline_memory: i64,
@@ -87,7 +87,8 @@ impl Interpreter {
         let streams = Streams::new(py)?;
         let compiler = Compiler::new(py)?;
         let reporter = Reporter::load(py)?;
-        let displayer = Displayer::load(py)?;
+        display::install(py)?;
+        packages::install(py)?;
         let baseline = helper::load(py, "baseline", include_str!("baseline.py"))?;
         let linecache = py
             .import("linecache")?
@@ -101,7 +102,6 @@ impl Interpreter {
             located,
             compiler,
             reporter,
-            displayer,
             streams,
             baseline_memory: memory::used(),
             executable,

@@ -20,6 +20,8 @@
 //!
 //! State is a handful of atomics, written by the watchdog (`press`) and by the interpreter's thread (all others).
 
+mod share;
+
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -30,6 +32,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use pyo3::{PyErr, ffi};
 
+pub(super) use self::share::within_share;
 use super::tasks::{self, Runs};
 use super::{children, cpython};
 use crate::engine::Interrupter;
@@ -69,6 +72,8 @@ static SETUP: OnceLock<Setup> = OnceLock::new();
 struct Setup {
     exception: Py<PyAny>,
     started: Instant,
+    /// The interpreter's thread.
+    thread: libc::pthread_t,
     /// The opcodes after which nothing may be raised; none from 3.12 on.
     jumps: Vec<u8>,
 }
@@ -94,6 +99,8 @@ pub(super) fn prepare(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let _ = SETUP.set(Setup {
         exception: exception.unbind(),
         started: Instant::now(),
+        // SAFETY: takes nothing and cannot fail.
+        thread: unsafe { libc::pthread_self() },
         jumps,
     });
     Ok(pyo3::wrap_pyfunction!(handle, py)?.into_any())
@@ -119,28 +126,44 @@ pub(super) fn signal() -> c_int {
     libc::SIGRTMAX() - 1
 }
 
-/// The code of a cell begins: from now on it can be interrupted.
-pub(super) fn begin(epoch: u64) {
+/// The code of a cell begins, which is to end by the deadline: from now on it can be interrupted.
+pub(super) fn begin(epoch: u64, deadline: Option<Instant>) {
     children::note_start();
+    share::begin_cell(deadline);
     RUNNING.store(epoch, Ordering::SeqCst);
 }
 
-/// Does something of the runtime's own in the middle of a cell: the interrupt waits for it.
-pub(super) fn undisturbed<T>(epoch: u64, action: impl FnOnce() -> T) -> T {
-    RUNNING.store(0, Ordering::SeqCst);
+/// Does something of the runtime's own in the middle of a cell: the interrupt waits for it. Other threads are not
+/// interrupted.
+pub(super) fn undisturbed<T>(action: impl FnOnce() -> T) -> T {
+    if !runs_here() {
+        return action();
+    }
+    let running = RUNNING.swap(0, Ordering::SeqCst);
     let result = action();
-    RUNNING.store(epoch, Ordering::SeqCst);
+    RUNNING.store(running, Ordering::SeqCst);
     result
+}
+
+/// Whether this is the interpreter's thread.
+fn runs_here() -> bool {
+    // SAFETY: takes nothing and cannot fail.
+    let here = unsafe { libc::pthread_self() };
+    SETUP.get().is_some_and(|setup| setup.thread == here)
 }
 
 /// The code of the cell has ended, and with it what may be interrupted. Returns whether it was.
 pub(super) fn end(py: Python<'_>, epoch: u64) -> bool {
     RUNNING.store(0, Ordering::SeqCst);
+    release_trace(py);
+    was_heard(epoch)
+}
+
+fn release_trace(py: Python<'_>) {
     TRACING_ONCE.store(false, Ordering::Relaxed);
     if TRACING.swap(false, Ordering::Relaxed) {
         cpython::clear_trace(py);
     }
-    was_heard(epoch)
 }
 
 /// Whether the cell of `epoch` was interrupted.
@@ -155,11 +178,6 @@ pub(super) fn collect_what_resisted(_py: Python<'_>) {
         // SAFETY: the lock is held.
         unsafe { ffi::PyGC_Collect() };
     }
-}
-
-/// The class that the interrupt raises.
-pub(super) fn exception(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
-    SETUP.get().map(|setup| setup.exception.bind(py).clone())
 }
 
 /// Whether `error` is the interrupt's own exception.
@@ -227,6 +245,7 @@ enum Step {
 
 fn next_step(py: Python<'_>) -> Step {
     let epoch = RUNNING.load(Ordering::SeqCst);
+    share::stop_if_used_up(epoch);
     if epoch == 0 || STOP.load(Ordering::SeqCst) != epoch {
         return Step::Nothing;
     }
@@ -242,11 +261,13 @@ fn next_step(py: Python<'_>) -> Step {
     if !may_raise {
         return Step::Nothing;
     }
-    let raises = match tasks::cancel_instead(py) {
-        Runs::Own => true,
-        Runs::OtherTask => !is_first,
-        Runs::Loop => false,
-    };
+    // What runs in a share is called by the runtime, which takes the exception back before any task meets it.
+    let raises = share::is_one(epoch)
+        || match tasks::cancel_instead(py) {
+            Runs::Own => true,
+            Runs::OtherTask => !is_first,
+            Runs::Loop => false,
+        };
     if raises && RAISED.swap(epoch, Ordering::Relaxed) != epoch {
         Step::Raise
     } else {
@@ -307,8 +328,14 @@ fn raise() -> c_int {
 }
 
 fn now() -> u64 {
+    since_start(Instant::now())
+}
+
+/// Nanoseconds since the interpreter started.
+fn since_start(instant: Instant) -> u64 {
     SETUP.get().map_or(0, |setup| {
-        u64::try_from(setup.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        let since = instant.saturating_duration_since(setup.started);
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     })
 }
 
@@ -320,15 +347,16 @@ pub(super) struct PythonInterrupter {
 
 impl Interrupter for PythonInterrupter {
     fn press(&self, epoch: u64, elapsed: Duration) -> Duration {
-        if RUNNING.load(Ordering::SeqCst) != epoch {
+        let running = RUNNING.load(Ordering::SeqCst);
+        if running != epoch && !share::is_of(running, epoch) {
             // The runtime's own work around the cell, which is short.
             return Duration::from_millis(1);
         }
-        if STOP.swap(epoch, Ordering::SeqCst) != epoch {
+        if STOP.swap(running, Ordering::SeqCst) != running {
             children::note_those_of_the_cell();
         }
         self.signal();
-        let heard = HEARD.load(Ordering::Relaxed) == epoch;
+        let heard = was_heard(running);
         let since = heard
             .then(|| Duration::from_nanos(now().saturating_sub(HEARD_AT.load(Ordering::Relaxed))));
         if elapsed >= UNHEARD && since.is_none_or(|since| since >= WINDOW + UNHEARD) {

@@ -13,7 +13,7 @@ use super::interpreter::Interpreter;
 use super::memory::Budget;
 use super::surroundings::Surroundings;
 use super::values::{self, Refusal};
-use super::{audit, children, cpython, guard, inspect, interrupt, members, memory, streams};
+use super::{audit, children, cpython, display, guard, inspect, interrupt, members, memory, plots, streams};
 use crate::engine::{Completion, Engine, EngineError, Opening, Task, Variable};
 use crate::outcome::{Display, Failure, FailureKind, Json};
 
@@ -112,8 +112,9 @@ impl PythonSession {
             return completion;
         }
         let held = self.budget.arm();
-        interrupt::begin(task.epoch);
+        interrupt::begin(task.epoch, task.deadline);
         let mut completion = self.perform(py, task);
+        show_figures(py, task.epoch);
         if interrupt::was_heard(task.epoch) {
             self.end_own_task(py);
             interrupt::collect_what_resisted(py);
@@ -140,13 +141,15 @@ impl PythonSession {
             self.interpreter.drop_half_imported(py);
             self.repair_loop(py);
         }
+        let undrawn = match completion.interrupted {
+            true => notice_of_undrawn(plots::drop_open(py)),
+            false => None,
+        };
         self.leave(py);
-        if let Some(first) = self.notice.take() {
-            completion.notice = Some(match completion.notice {
-                Some(notice) => format!("{first}; {notice}"),
-                None => first,
-            });
-        }
+        completion.notice = [self.notice.take(), display::take_notices(), undrawn]
+            .into_iter()
+            .flatten()
+            .reduce(|one, other| format!("{one}; {other}"));
         completion
     }
 
@@ -345,7 +348,7 @@ impl PythonSession {
     ) -> PyResult<Bound<'py, PyAny>> {
         let interpreter = self.interpreter.clone();
         // Importing asyncio is the runtime's business: half done, it would stay broken for the whole process.
-        let tasks = interrupt::undisturbed(epoch, || interpreter.tasks(py))?;
+        let tasks = interrupt::undisturbed(|| interpreter.tasks(py))?;
         // One that the program closed is replaced: `loop.close()` stands at the end of many a script.
         let open = self.event_loop.take().filter(|event_loop| {
             let is_closed = event_loop.bind(py).call_method0("is_closed");
@@ -354,7 +357,7 @@ impl PythonSession {
         let event_loop = match open {
             Some(event_loop) => self.event_loop.insert(event_loop).clone_ref(py),
             None => {
-                let event_loop = interrupt::undisturbed(epoch, || tasks.new_loop(py))?;
+                let event_loop = interrupt::undisturbed(|| tasks.new_loop(py))?;
                 self.event_loop.insert(event_loop).clone_ref(py)
             }
         };
@@ -380,12 +383,9 @@ impl PythonSession {
             Refusal::TooLarge { .. } => FailureKind::OutputLimit,
             _ => FailureKind::InvalidOutput,
         };
-        let notice = self.show(value, kind)?;
+        self.show(value, kind)?;
         if !promised && kind == FailureKind::InvalidOutput {
-            return Ok(Completion {
-                notice,
-                ..Completion::default()
-            });
+            return Ok(Completion::default());
         }
         let hint = refusal.hint().map(str::to_owned);
         let failure = Failure {
@@ -394,26 +394,17 @@ impl PythonSession {
         };
         Ok(Completion {
             failure: Some(failure),
-            notice,
             ..Completion::default()
         })
     }
 
     /// Shows a value that is not handed over: one that is too large by its beginning alone.
-    fn show(&self, value: &Bound<'_, PyAny>, kind: FailureKind) -> Result<Option<String>, Stumble> {
+    fn show(&self, value: &Bound<'_, PyAny>, kind: FailureKind) -> Result<(), Stumble> {
         if kind == FailureKind::OutputLimit {
-            self.opening
-                .sink
-                .display(Display::text(inspect::preview(value)));
-            return Ok(None);
+            streams::show(value.py(), Display::text(inspect::preview(value)));
+            return Ok(());
         }
-        let shown = self
-            .interpreter
-            .displayer
-            .show(value)
-            .map_err(Stumble::Running)?;
-        self.opening.sink.display(shown.display);
-        Ok(shown.notice)
+        display::show(value).map_err(Stumble::Running)
     }
 
     /// A stopped cell's task that goes on all the same is closed while the interrupt still holds it: left alone, its code
@@ -439,7 +430,7 @@ impl PythonSession {
     /// Ends what the session ran and drops what it held. Finalisers are code of the program's: the epoch is for the
     /// watchdog to stop them, and what one of them raises is CPython's to report.
     fn discard(&mut self, py: Python<'_>, epoch: u64, module: Py<PyModule>, globals: &Py<PyDict>) {
-        interrupt::begin(epoch);
+        interrupt::begin(epoch, None);
         if let Some(event_loop) = self.event_loop.take()
             && let Ok(tasks) = self.interpreter.tasks(py)
             && tasks.end(py, &event_loop).is_err()
@@ -449,6 +440,7 @@ impl PythonSession {
         globals.bind(py).clear();
         drop(module);
         interrupt::end(py, epoch);
+        plots::drop_open(py);
         for file_name in self.remembered.drain(..).chain(self.kept.drain(..)) {
             self.interpreter.forget_lines(py, &file_name);
         }
@@ -482,6 +474,7 @@ impl Engine for PythonSession {
             streams::begin(&self.opening.sink, 0);
             self.discard(py, epoch, module, &globals);
             let restored = self.interpreter.restore_baseline(py, folder.as_ref());
+            plots::put_back(py);
             self.leave(py);
             self.interpreter
                 .make_main(py, &self.module)
@@ -519,7 +512,7 @@ impl Engine for PythonSession {
                 ))
             })?;
             streams::begin(&self.opening.sink, 0);
-            interrupt::begin(epoch);
+            interrupt::begin(epoch, None);
             let result = self.globals.bind(py).set_item(name, value);
             interrupt::end(py, epoch);
             self.leave(py);
@@ -564,6 +557,28 @@ fn run_parts<'py>(
         value = Some(cpython::evaluate(code.bind(py).as_any(), globals)?);
     }
     Ok(value.unwrap_or_else(|| py.None().into_bound(py)))
+}
+
+/// The figures that a cell leaves open are shown, unless it was stopped; that they are drawn is part of the cell.
+fn show_figures(py: Python<'_>, epoch: u64) {
+    if interrupt::was_heard(epoch) || audit::is_forked_child() {
+        return;
+    }
+    if let Err(error) = plots::show_open(py)
+        && !interrupt::is_interrupt(py, &error)
+    {
+        error.write_unraisable(py, None);
+    }
+}
+
+fn notice_of_undrawn(figures: usize) -> Option<String> {
+    match figures {
+        0 => None,
+        1 => Some("1 open figure was closed without being drawn".to_owned()),
+        many => Some(format!(
+            "{many} open figures were closed without being drawn"
+        )),
+    }
 }
 
 /// A child that the program forked has come to the end of the cell: it ends, as a script would.

@@ -23,6 +23,7 @@ use self::input::NoInput;
 use self::text::TextStream;
 use super::audit;
 use super::cpython::{self, ContextVariable};
+use crate::outcome::Display;
 use crate::output::{Origin, Sink, Stream};
 
 static ROUTE: Mutex<Option<Route>> = Mutex::new(None);
@@ -229,6 +230,42 @@ fn print(py: Python<'_>, stream: Stream, bytes: &[u8]) {
     } else if let Some((sink, origin)) = speaker(py) {
         sink.write(stream, origin, bytes);
     }
+}
+
+/// Shows an entry. One of an earlier cell's thread or task comes with the outcome that is next, and says so.
+pub(super) fn show(py: Python<'_>, mut entry: Display) {
+    if audit::is_forked_child() {
+        let text = entry.data.get("text/plain").and_then(|text| text.as_str());
+        print_in_child(
+            Stream::Stdout,
+            format!("{}\n", text.unwrap_or_default()).as_bytes(),
+        );
+    } else if let Some((sink, origin)) = speaker(py) {
+        if origin == Origin::Background {
+            let metadata = entry.metadata.get_or_insert_default();
+            metadata.insert("background".to_owned(), true.into());
+        }
+        sink.display(entry);
+    }
+}
+
+/// Has what the running cell printed and showed go. Others than the cell itself have nothing there to clear.
+pub(super) fn clear(py: Python<'_>, wait: bool) {
+    if !audit::is_forked_child()
+        && let Some((sink, Origin::Cell)) = speaker(py)
+    {
+        sink.clear(wait);
+    }
+}
+
+/// Whether the calling thread runs in the name of the running cell.
+pub(super) fn is_of_the_cell(py: Python<'_>) -> bool {
+    matches!(speaker(py), Some((_, Origin::Cell)))
+}
+
+/// A number that stands for the session in whose name the calling thread runs.
+pub(super) fn owner(py: Python<'_>) -> usize {
+    speaker(py).map_or(0, |(sink, _)| Arc::as_ptr(&sink).cast::<()>().addr())
 }
 
 pub(super) fn print_in_child(stream: Stream, mut bytes: &[u8]) {

@@ -298,11 +298,8 @@ fn run(resident: &mut Resident, language: &mut dyn Language, slot: &Slot, ticket
     let Some(number) = ticket.begin(now) else {
         return;
     };
-    slot.enter(
-        Work::Cell(ticket.clone()),
-        epoch,
-        ticket.timeout.map(|timeout| now + timeout),
-    );
+    let deadline = ticket.timeout.map(|timeout| now + timeout);
+    slot.enter(Work::Cell(ticket.clone()), epoch, deadline);
     if ticket.stop_asked().is_some() {
         // Between the two lines above, when the slot did not show the cell yet.
         watchdog::wake();
@@ -312,6 +309,7 @@ fn run(resident: &mut Resident, language: &mut dyn Language, slot: &Slot, ticket
         code,
         number,
         epoch,
+        deadline,
     };
     let result = catch_unwind(AssertUnwindSafe(|| resident.engine.run(&task)));
     let is_mine = slot.leave().is_some();

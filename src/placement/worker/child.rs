@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -240,12 +241,16 @@ impl Worker {
                 number,
                 epoch,
                 watched,
+                time_ms,
             } => {
+                let deadline = time_ms
+                    .and_then(|time| Instant::now().checked_add(Duration::from_millis(time)));
                 let Some(session) = &mut self.session else {
                     return self.refuse("no session is open");
                 };
                 session.sink.begin(watched);
-                let (ended, value) = run_cell(session, &self.presser, (number, epoch), &blob);
+                let (ended, value) =
+                    run_cell(session, &self.presser, (number, epoch, deadline), &blob);
                 let unprotected = self.unprotected();
                 let ended = Ended {
                     unprotected,
@@ -449,7 +454,7 @@ impl Worker {
 fn run_cell(
     session: &mut Session,
     presser: &Presser,
-    (number, epoch): (u64, u64),
+    (number, epoch, deadline): (u64, u64, Option<Instant>),
     code: &[u8],
 ) -> (Ended, Value) {
     let code = String::from_utf8_lossy(code);
@@ -457,6 +462,7 @@ fn run_cell(
         code: &code,
         number,
         epoch,
+        deadline,
     };
     if let Some(switchboard) = &session.switchboard {
         switchboard.begin();
@@ -473,12 +479,16 @@ fn run_cell(
     }
     // An engine that broke off somewhere is not one to go on with, and a backup has what it held.
     let completion = result.unwrap_or_else(|_| leave(PANICKED));
+    let notice = [completion.notice, session.sink.left_out()]
+        .into_iter()
+        .flatten()
+        .reduce(|one, other| format!("{one}; {other}"));
     let ended = Ended {
         epoch,
         has_value: completion.value.is_some(),
         failure: completion.failure,
         interrupted: completion.interrupted,
-        notice: completion.notice,
+        notice,
         unprotected: None,
     };
     (ended, Value(completion.value))

@@ -23,6 +23,9 @@ pub(super) const PROTOCOL: u32 = 1;
 /// The build that speaks.
 pub(super) const BUILD: &str = env!("CARGO_PKG_VERSION");
 
+/// What the entries that one cell shows may have together, in bytes: beyond it a worker sends none.
+pub(super) const DISPLAY_BYTES: usize = 64 << 20;
+
 /// What a host asks of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -40,6 +43,8 @@ pub(super) enum Order {
         epoch: u64,
         /// Somebody watches the output as it comes.
         watched: bool,
+        /// How long it may run; for ever where that is absent.
+        time_ms: Option<u64>,
     },
     /// Forget everything, running the finalisers of the program.
     Reset { epoch: u64 },

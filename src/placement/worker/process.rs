@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::backups::Backups;
-use super::messages::{Hello, Notice, Order, Report, Urgent};
+use super::messages::{DISPLAY_BYTES, Hello, Notice, Order, Report, Urgent};
 use super::sockets::{self, Channel, within};
 use super::supervisor::Tag;
 use super::temporary::Temporary;
@@ -30,11 +30,12 @@ pub(super) const WAKING: Duration = Duration::from_secs(3);
 /// How long a worker may take to read an order.
 const ORDERING: Duration = Duration::from_secs(10);
 
-/// What a frame may have beyond the value in it.
-const FRAME_BYTES: usize = 16 << 20;
+/// What a frame may have beyond the value in it: a display, or a failure with all that it tells.
+const FRAME_BYTES: usize = DISPLAY_BYTES + (16 << 20);
 
-/// What the entries that one cell shows may have together.
-const DISPLAY_BYTES: usize = 64 << 20;
+/// What is taken of the entries that one cell shows. A worker sends half of it for a cell; entries that come late, between
+/// two cells, may count for either.
+const SHOWN_BYTES: usize = 2 * DISPLAY_BYTES;
 
 /// How often a reader that is behind is looked at, while the worker waits for it.
 const BEHIND: Duration = Duration::from_millis(2);
@@ -281,17 +282,15 @@ impl Process {
                 Report::Display => {
                     self.drain(listener);
                     self.shown_bytes = self.shown_bytes.saturating_add(frame.blob.len());
-                    if self.shown_bytes > DISPLAY_BYTES {
-                        return Err(format!("displays of over {DISPLAY_BYTES} bytes"));
+                    if self.shown_bytes > SHOWN_BYTES {
+                        return Err(format!("displays of over {SHOWN_BYTES} bytes"));
                     }
                     let entry: Display = serde_json::from_slice(&frame.blob)
                         .map_err(|error| format!("a display that is none: {error}"))?;
                     listener.transcript.display(entry);
                 }
-                Report::Clear { wait } => {
-                    self.drain(listener);
-                    listener.transcript.clear(wait);
-                }
+                // It was sent once all was read that was printed before it; what is there by now may be of later.
+                Report::Clear { wait } => listener.transcript.clear(wait),
                 Report::Backup => {
                     let Some(socket) = self.control.take_descriptor() else {
                         return Err("a backup without a socket".to_owned());

@@ -128,6 +128,14 @@ pub(super) fn waiting_bytes(pipe: BorrowedFd<'_>) -> usize {
     usize::try_from(bytes).unwrap_or(0)
 }
 
+/// What was sent and the other end has not read; in the kernel's own measure, which is 0 for nothing.
+pub(super) fn unread_bytes(socket: RawFd) -> usize {
+    let mut bytes: c_int = 0;
+    // SAFETY: writes the number.
+    unsafe { libc::ioctl(socket, libc::TIOCOUTQ, &raw mut bytes) };
+    usize::try_from(bytes).unwrap_or(0)
+}
+
 /// Reads what is there; 0 is the end, and `WouldBlock` says that nothing is there.
 pub(super) fn read(descriptor: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the buffer is as long as is said.

@@ -249,6 +249,9 @@ impl Tender {
             number,
             epoch: self.epoch,
             watched: self.transcript.is_watched(),
+            time_ms: ticket
+                .timeout
+                .map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)),
         };
         let code = source::without_fence(&ticket.code);
         let deadline = ticket.timeout.map(|timeout| now + timeout);

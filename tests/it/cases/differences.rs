@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use warmcell::{Failure, Outcome};
 
+use super::displays;
 use super::suite::CellCase;
 use crate::support::json_differs;
 
@@ -86,6 +87,14 @@ impl Differences {
                 .collect();
             self.contains(&format!("display {mime}"), &shown, Some(part));
         }
+        if let Some(wanted) = &cell.display {
+            self.0.extend(displays::between(wanted, &outcome.display));
+        }
+        let notice = outcome.notice.as_deref().unwrap_or_default();
+        self.contains("notice", notice, cell.notice_contains.as_ref());
+        self.expect(!cell.no_notice || notice.is_empty(), || {
+            format!("there is a notice: {notice}")
+        });
         if let Some(wanted) = cell.truncated {
             let cut = !outcome.truncated.is_empty();
             self.same("truncated", &cut, &wanted);
@@ -160,11 +169,11 @@ impl Differences {
     }
 }
 
-fn json(of: &impl serde::Serialize) -> String {
+pub(super) fn json(of: &impl serde::Serialize) -> String {
     serde_json::to_string(of).expect("the wire form")
 }
 
-fn short(text: impl Display) -> String {
+pub(super) fn short(text: impl Display) -> String {
     let text = text.to_string();
     match text.char_indices().nth(600) {
         Some((end, _)) => format!("{}...", &text[..end]),

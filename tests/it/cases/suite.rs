@@ -10,8 +10,18 @@ use warmcell::{FailureKind, Integers, Language, SessionState};
 #[serde(deny_unknown_fields)]
 pub(super) struct Suite {
     pub(super) language: Option<Language>,
+    /// The packages that its sessions have.
+    pub(super) venv: Option<Venv>,
     #[serde(rename = "case")]
     pub(super) cases: Vec<Case>,
+}
+
+/// A virtual environment of the tests'.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Venv {
+    /// What shows things: matplotlib, pandas, polars, IPython and others.
+    Display,
 }
 
 /// A few cells, and the sessions they run in.
@@ -86,9 +96,43 @@ pub(super) struct CellCase {
     pub(super) state: Option<SessionState>,
     #[serde(default)]
     pub(super) display_contains: BTreeMap<String, String>,
+    pub(super) display: Option<Vec<Shown>>,
+    pub(super) notice_contains: Option<String>,
+    #[serde(default)]
+    pub(super) no_notice: bool,
     pub(super) truncated: Option<bool>,
     pub(super) max_ms: Option<u64>,
     pub(super) max_result_bytes: Option<usize>,
+}
+
+/// An entry of what a cell shows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Shown {
+    /// All contents by MIME type, each exact.
+    pub(super) data: Option<BTreeMap<String, toml::Value>>,
+    /// All MIME types.
+    pub(super) mimes: Option<Vec<String>>,
+    #[serde(default)]
+    pub(super) contains: BTreeMap<String, String>,
+    pub(super) metadata: Option<String>,
+    pub(super) id: Option<String>,
+    #[serde(default)]
+    pub(super) updates: bool,
+    pub(super) picture: Option<Picture>,
+    #[serde(default = "once")]
+    pub(super) times: usize,
+}
+
+/// What its PNG is, when it is decoded.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Picture {
+    pub(super) width: u32,
+    pub(super) height: u32,
+    /// Column, row, red, green and blue.
+    #[serde(default)]
+    pub(super) pixels: Vec<[u32; 5]>,
 }
 
 /// Source that would be too long to write out.

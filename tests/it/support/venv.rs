@@ -22,6 +22,21 @@ pub(crate) fn data_venv() -> PathBuf {
     made("venv-data", &["numpy", "pandas", "pyarrow", "polars"])
 }
 
+/// A venv with what shows things in rich forms, fetched from the package registry once.
+pub(crate) fn display_venv() -> PathBuf {
+    let packages = [
+        "numpy",
+        "pandas",
+        "polars",
+        "matplotlib",
+        "pillow",
+        "ipython",
+        "plotly",
+        "altair",
+    ];
+    made("venv-display", &packages)
+}
+
 /// A venv with the Python SDK of the Model Context Protocol, which is fetched from the package registry once.
 #[cfg(feature = "mcp")]
 pub(crate) fn mcp_venv() -> PathBuf {

@@ -167,6 +167,7 @@
     buffer: ['Buffer'],
     clone: ['structuredClone'],
     crypto: ['crypto'],
+    display: ['display'],
     events: ['AbortController', 'AbortSignal', 'DOMException', 'Event', 'EventTarget'],
     text: ['TextDecoder', 'TextEncoder', 'atob', 'btoa'],
     urls: ['URL', 'URLSearchParams'],

@@ -47,6 +47,11 @@ impl Outlet {
         self.alone().send(report, blob)
     }
 
+    /// Whether the host has read everything that was sent.
+    pub(super) fn is_heard(&self) -> bool {
+        sockets::unread_bytes(self.control.load(Ordering::Relaxed)) == 0
+    }
+
     pub(super) fn send_with(
         &self,
         report: &Report,

@@ -2,14 +2,17 @@
 //!
 //! What the running cell prints is written to descriptor 1 or 2 before the call returns, so that prints, C code and child
 //! processes stand in order there and nothing is lost with the process. What earlier cells' threads and tasks print goes to
-//! the host as a frame, which says that it does. Displays go as frames too.
-//!
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+//! the host as a frame, which says that it does. Displays go as frames too, as many as the host takes.
 
-use super::super::messages::{OfStream, Report};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::super::messages::{DISPLAY_BYTES, OfStream, Report};
+use super::super::sockets;
 use super::descriptors;
 use super::outlet::Outlet;
 use crate::outcome::Display;
@@ -18,6 +21,9 @@ use crate::output::{Origin, Sink, Stream};
 /// The most that one frame of late output carries.
 const LATE_BYTES: usize = 1 << 16;
 
+/// How long the host may take to read what was printed.
+const HEARING: Duration = Duration::from_secs(1);
+
 #[derive(Debug)]
 pub(super) struct DescriptorSink {
     /// Copies of the pipes, for when the program has closed 1 or 2.
@@ -25,6 +31,10 @@ pub(super) struct DescriptorSink {
     outlet: Arc<Outlet>,
     /// Somebody watches the output as it comes.
     is_watched: AtomicBool,
+    /// What was shown since the cell began, in bytes.
+    shown_bytes: AtomicUsize,
+    /// How many entries were not sent since then.
+    left_out: AtomicU64,
 }
 
 impl DescriptorSink {
@@ -36,12 +46,29 @@ impl DescriptorSink {
             ],
             outlet,
             is_watched: AtomicBool::new(false),
+            shown_bytes: AtomicUsize::new(0),
+            left_out: AtomicU64::new(0),
         })
     }
 
     /// A cell begins.
     pub(super) fn begin(&self, watched: bool) {
         self.is_watched.store(watched, Ordering::Relaxed);
+        self.shown_bytes.store(0, Ordering::Relaxed);
+    }
+
+    /// What a cell's outcome must say about entries that were not sent.
+    pub(super) fn left_out(&self) -> Option<String> {
+        let mib = DISPLAY_BYTES >> 20;
+        match self.left_out.swap(0, Ordering::Relaxed) {
+            0 => None,
+            1 => Some(format!(
+                "1 display was left out: what a cell shows may have {mib} MiB in all"
+            )),
+            many => Some(format!(
+                "{many} displays were left out: what a cell shows may have {mib} MiB in all"
+            )),
+        }
     }
 
     pub(super) fn descriptors(&self) -> [RawFd; 2] {
@@ -82,12 +109,34 @@ impl Sink for DescriptorSink {
     }
 
     fn display(&self, entry: Display) {
-        if let Ok(text) = serde_json::to_vec(&entry) {
+        let Ok(text) = serde_json::to_vec(&entry) else {
+            return;
+        };
+        let shown = self.shown_bytes.fetch_add(text.len(), Ordering::Relaxed);
+        if shown.saturating_add(text.len()) <= DISPLAY_BYTES {
             self.report(&Report::Display, &text);
+        } else {
+            self.shown_bytes.fetch_sub(text.len(), Ordering::Relaxed);
+            self.left_out.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn clear(&self, wait: bool) {
+        // Frames go another way than what is printed, and this one stands between what was printed and what will be.
+        patiently(|| {
+            self.private
+                .iter()
+                .all(|pipe| sockets::waiting_bytes(pipe.as_fd()) == 0)
+        });
         self.report(&Report::Clear { wait }, &[]);
+        patiently(|| self.outlet.is_heard());
+    }
+}
+
+/// Waits for the host, which always reads; one whose own reader is behind is not waited for long.
+fn patiently(is_done: impl Fn() -> bool) {
+    let until = Instant::now() + HEARING;
+    while !is_done() && Instant::now() < until {
+        thread::sleep(Duration::from_micros(20));
     }
 }
