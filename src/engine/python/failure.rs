@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 
 use pyo3::exceptions::{
-    PyBaseException, PyKeyError, PyMemoryError, PyModuleNotFoundError, PyRuntimeError, PySyntaxError, PySystemExit,
+    PyBaseException, PyKeyError, PyMemoryError, PyModuleNotFoundError, PyRuntimeError,
+    PySyntaxError, PySystemExit,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString};

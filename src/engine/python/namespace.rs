@@ -13,7 +13,9 @@ use super::interpreter::Interpreter;
 use super::memory::Budget;
 use super::surroundings::Surroundings;
 use super::values::{self, Refusal};
-use super::{audit, children, cpython, display, guard, inspect, interrupt, members, memory, plots, streams};
+use super::{
+    audit, children, cpython, display, guard, inspect, interrupt, members, memory, plots, streams,
+};
 use crate::engine::{Completion, Engine, EngineError, Opening, Task, Variable};
 use crate::outcome::{Display, Failure, FailureKind, Json};
 
