@@ -72,6 +72,11 @@ pub(in crate::cli) fn lay_out_plainly(json: &str) -> String {
     )
 }
 
+/// The table that a value is, if it is one.
+pub(in crate::cli) fn table_of(json: &str) -> Option<Table> {
+    records(&Node::read(json))
+}
+
 /// The table that an array of records is, at least two that have most of their names in common.
 fn records(node: &Node<'_>) -> Option<Table> {
     let Node::Array(items) = node else {
