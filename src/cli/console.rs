@@ -29,7 +29,7 @@ use self::colour::Tone;
 use self::screen::Screen;
 pub(super) use self::table::Table;
 pub(super) use self::text::{bytes, counted, harmless};
-pub(super) use self::value::lay_out_plainly;
+pub(super) use self::value::{lay_out_plainly, table_of};
 
 /// Which of a cell's results are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

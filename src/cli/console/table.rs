@@ -77,6 +77,11 @@ impl Table {
         drawn
     }
 
+    /// The rows behind which others are left out, and how many those are.
+    pub(in crate::cli) fn gap(&self) -> Option<(usize, usize)> {
+        (self.left_out > 0).then_some((self.head, self.left_out))
+    }
+
     /// What was left out, in words.
     fn said(&self, columns_left_out: usize) -> Option<String> {
         let of = |all: usize, thing: &str, left_out: usize| {

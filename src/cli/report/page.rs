@@ -5,7 +5,7 @@ use std::fmt::Write;
 use warmcell::{Cut, Failure, Language};
 
 use super::{Engine, Ran, display};
-use crate::cli::console::{bytes, counted, harmless};
+use crate::cli::console::{Table, bytes, counted, harmless, table_of};
 use crate::cli::syntax::{self, Role};
 
 const PAGE: &str = include_str!("page.html");
@@ -110,7 +110,7 @@ fn parts(place: usize, ran: &Ran) -> String {
         let _ = writeln!(parts, "<p class=\"left-out\">{said} left out</p>");
     }
     if let Some(value) = &outcome.value {
-        let _ = writeln!(parts, "<h3>Value</h3>\n{}", json(value.as_str()));
+        let _ = writeln!(parts, "<h3>Value</h3>\n{}", self::value(value.as_str()));
     }
     if let Some(failure) = &outcome.error {
         parts.push_str(&error(failure));
@@ -180,6 +180,46 @@ pub(super) fn preformatted(class: &str, text: &str) -> String {
     let text = escaped(&harmless(text));
     // A line that begins a `pre` would be dropped if it were empty.
     format!("<pre class=\"{class}\" tabindex=\"0\">\n{text}</pre>")
+}
+
+/// A value: records as a table, with the JSON behind a summary.
+fn value(text: &str) -> String {
+    match table_of(text) {
+        Some(table) => {
+            let json = preformatted("value", text);
+            let table = rows(&table);
+            format!("{table}\n<details>\n<summary>as JSON</summary>\n{json}\n</details>")
+        }
+        None => json(text),
+    }
+}
+
+fn rows(table: &Table) -> String {
+    let row = |tag: &str, texts: &[String]| {
+        let cells = (0..table.header.len()).map(|column| {
+            let text = texts.get(column).map_or("", String::as_str);
+            format!("<{tag}>{}</{tag}>", escaped(&harmless(text)))
+        });
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    };
+    let mut body = String::new();
+    for (index, texts) in table.rows.iter().enumerate() {
+        if let Some((head, left_out)) = table.gap()
+            && index == head
+        {
+            let said = counted(left_out, "row");
+            let columns = table.header.len();
+            let _ = writeln!(
+                body,
+                "<tr><td colspan=\"{columns}\">… {said} more</td></tr>"
+            );
+        }
+        body.push_str(&row("td", texts));
+    }
+    let header = row("th", &table.header);
+    format!(
+        "<div class=\"prose\">\n<table>\n<thead>\n{header}</thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>"
+    )
 }
 
 /// How much JSON is shown without being asked for, in bytes.

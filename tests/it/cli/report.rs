@@ -107,10 +107,11 @@ fn unescaped(text: &str) -> String {
 }
 
 /// The tags that a report may have, whatever the cells did.
-const TAGS: [&str; 31] = [
+const TAGS: [&str; 36] = [
     "!doctype", "html", "head", "meta", "title", "style", "body", "header", "main", "footer",
     "section", "h1", "h2", "h3", "p", "span", "pre", "code", "ul", "li", "figure", "img", "iframe",
-    "details", "summary", "div", "em", "strong", "a", "table", "br",
+    "details", "summary", "div", "em", "strong", "a", "table", "br", "thead", "tbody", "tr", "th",
+    "td",
 ];
 
 /// Checks that nothing in the page can act: no script, no handler, no address outside of it.
@@ -272,6 +273,24 @@ fn nothing_that_cells_show_gets_out_of_its_place() {
         !page.contains(['\x1b', '\0']),
         "control characters are made visible"
     );
+}
+
+#[test]
+fn records_are_a_table() {
+    let (_, page) = page_of(&[
+        "return [{'name': 'Ann <b>', 'score': 1}, {'name': 'Bob'}]",
+        "return [{'row': row} for row in range(1000)]",
+    ]);
+    let (tags, text) = read(&page);
+    assert_harmless(&tags);
+    for part in [
+        "<tr><th>name</th><th>score</th></tr>\n</thead>\n<tbody>\n<tr><td>Ann &lt;b&gt;</td><td>1</td></tr>\n<tr><td>Bob</td><td></td></tr>\n</tbody>",
+        "<tr><td>19</td></tr>\n<tr><td colspan=\"1\">… 975 rows more</td></tr>\n<tr><td>995</td></tr>",
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    // All of it is there as JSON.
+    assert!(text.contains("{\"row\":500}"), "{text}");
 }
 
 #[test]
