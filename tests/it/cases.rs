@@ -98,6 +98,8 @@ impl Run {
         for (file, suite) in suites(self.suites) {
             let is_apart = suite.venv.is_some() && self.placement == Placement::InProcess;
             if is_apart && isolated.is_none() && file.contains(&only) {
+                // Making it the first time takes longer than a process of a test's own may.
+                let _ = suite.venv.map(folder);
                 let alone = Alone::new(test).with_argument(&file);
                 let _ = alone.run(|| unreachable!("the child runs the cases"));
                 passed += suite.cases.len();

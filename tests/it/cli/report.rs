@@ -298,17 +298,15 @@ fn megabytes_are_no_trouble() {
     let (ended, page) = page_of(&[
         "print('x<' * 400_000)",
         "return ['<&>' * 10] * 100_000",
-        &shows("{'text/html': '<p>' * 500_000}"),
+        &shows("{'text/html': '<p>' * 300_000}"),
     ]);
     assert_eq!(ended.status, 0);
     let (tags, _) = read(&page);
     assert_harmless(&tags);
     assert!(page.len() > 5_000_000, "{}", page.len());
-    let details = tags.iter().filter(|tag| tag.name == "details").count();
-    assert_eq!(
-        details, 2,
-        "a long value waits behind its summary, and so does the text of a page"
-    );
+    let count = |name: &str| tags.iter().filter(|tag| tag.name == name).count();
+    assert_eq!(count("details"), 1, "a long value waits behind its summary");
+    assert_eq!(count("iframe"), 1, "markup stands in a frame");
 }
 
 #[test]
