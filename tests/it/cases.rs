@@ -100,7 +100,10 @@ impl Run {
             if is_apart && isolated.is_none() && file.contains(&only) {
                 // Making it the first time takes longer than a process of a test's own may.
                 let _ = suite.venv.map(folder);
-                let alone = Alone::new(test).with_argument(&file);
+                // A whole suite, whose packages a slow machine reads for the first time.
+                let alone = Alone::new(test)
+                    .with_argument(&file)
+                    .within(Duration::from_secs(300));
                 let _ = alone.run(|| unreachable!("the child runs the cases"));
                 passed += suite.cases.len();
                 continue;

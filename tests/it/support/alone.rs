@@ -52,7 +52,7 @@ impl Alone {
     pub(crate) fn new(test: &'static str) -> Self {
         Self {
             test,
-            bound: Duration::from_secs(60),
+            bound: Duration::from_secs(120),
             variables: Vec::new(),
             cwd: None,
         }
