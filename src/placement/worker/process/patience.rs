@@ -66,6 +66,7 @@ fn stood_in_line(process: i32) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt;
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -83,13 +84,25 @@ mod tests {
 
     #[test]
     fn one_that_stands_in_line_has_its_time_again_up_to_an_end() {
+        // SAFETY: asks for a number.
+        let processor = unsafe { libc::sched_getcpu() }.cast_unsigned() as usize;
         let busy = || {
             let mut command = Command::new("sh");
             command.args(["-c", "while :; do :; done"]);
+            // SAFETY: the closure makes a system call with a set of its own, and nothing else.
+            unsafe {
+                command.pre_exec(move || {
+                    let mut one: libc::cpu_set_t = std::mem::zeroed();
+                    libc::CPU_SET(processor, &mut one);
+                    match libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const one) {
+                        0 => Ok(()),
+                        _ => Err(std::io::Error::last_os_error()),
+                    }
+                });
+            }
             command.stdin(Stdio::null()).spawn().unwrap()
         };
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut children: Vec<_> = (0..processors * 4).map(|_| busy()).collect();
+        let mut children: Vec<_> = (0..6).map(|_| busy()).collect();
         let mut patience =
             Patience::new(children[0].id().cast_signed(), Duration::from_millis(500));
         let began = Instant::now();
