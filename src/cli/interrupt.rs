@@ -12,6 +12,8 @@ use std::thread;
 
 use warmcell::Session;
 
+use super::signals;
+
 /// What a process ends with that Ctrl-C has ended.
 pub(super) const STATUS: u8 = 130;
 
@@ -53,7 +55,7 @@ impl Interrupts {
                     is_first = false;
                 }
             })?;
-        install()?;
+        signals::listen(libc::SIGINT, pressed, libc::SA_RESTART)?;
         Ok(interrupts)
     }
 
@@ -76,28 +78,6 @@ impl Interrupts {
 /// Whether Ctrl-C was pressed. A cell that waits for a child may end by itself, because the child got the signal first.
 pub(super) fn was_pressed() -> bool {
     PRESSED.load(Ordering::Acquire)
-}
-
-fn install() -> io::Result<()> {
-    // SAFETY: an all-zero `sigaction` is a valid one: the default action, an empty mask, no flags.
-    let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: `before` is valid for the write; no action is given.
-    if unsafe { libc::sigaction(libc::SIGINT, std::ptr::null(), &raw mut before) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // Whoever started us with the signal ignored (`nohup`, a background job) wants it to stay so.
-    if before.sa_sigaction != libc::SIG_DFL {
-        return Ok(());
-    }
-    // SAFETY: as above.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = pressed as extern "C" fn(libc::c_int) as usize;
-    action.sa_flags = libc::SA_RESTART;
-    // SAFETY: `action` is complete, and `pressed` calls only what a signal handler may call.
-    if unsafe { libc::sigaction(libc::SIGINT, &raw const action, std::ptr::null_mut()) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
 }
 
 extern "C" fn pressed(signal: libc::c_int) {

@@ -29,7 +29,7 @@ impl Input {
         // SAFETY: `getpid` has no preconditions.
         PROCESS.store(unsafe { libc::getpid() }, Ordering::Release);
         for number in SIGNALS {
-            listen(number)?;
+            listen(number, asked, libc::SA_RESTART | libc::SA_RESETHAND)?;
         }
         Ok(Self { file, signal })
     }
@@ -62,7 +62,12 @@ impl Read for Input {
     }
 }
 
-fn listen(number: libc::c_int) -> io::Result<()> {
+/// Has a handler called at a signal, which calls only what a signal handler may call.
+pub(super) fn listen(
+    number: libc::c_int,
+    handler: extern "C" fn(libc::c_int),
+    flags: libc::c_int,
+) -> io::Result<()> {
     // SAFETY: an all-zero `sigaction` is a valid one: the default action, an empty mask, no flags.
     let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: `before` is valid for the write; no action is given.
@@ -75,9 +80,9 @@ fn listen(number: libc::c_int) -> io::Result<()> {
     }
     // SAFETY: as above.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = asked as extern "C" fn(libc::c_int) as usize;
-    action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
-    // SAFETY: `action` is complete, and `asked` calls only what a signal handler may call.
+    action.sa_sigaction = handler as usize;
+    action.sa_flags = flags;
+    // SAFETY: `action` is complete, and the handler calls only what a signal handler may call.
     if unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) } < 0 {
         return Err(io::Error::last_os_error());
     }
