@@ -45,11 +45,7 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let mut report = options.html.as_deref().map(Report::to).transpose()?;
     let mut runner = Runner::new(console, Show::Displays, Leave::Eventually, &options.session)?;
     let status = run(&options, language, &mut runner, report.as_mut());
-    if let Some(report) = report
-        && (status.is_ok() || report.has_cells())
-    {
-        report.write()?;
-    }
+    Report::finish(report, &status)?;
     status
 }
 

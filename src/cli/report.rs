@@ -89,13 +89,16 @@ impl Report {
         });
     }
 
-    /// Whether any cell was run.
-    pub(super) fn has_cells(&self) -> bool {
-        !self.cells.is_empty()
+    /// Writes the page that was asked for, unless something went wrong before any cell ran.
+    pub(super) fn finish(report: Option<Self>, status: &anyhow::Result<u8>) -> anyhow::Result<()> {
+        match report {
+            Some(report) if status.is_ok() || !report.cells.is_empty() => report.write(),
+            _ => Ok(()),
+        }
     }
 
     /// Writes the page, whole or not at all.
-    pub(super) fn write(&self) -> anyhow::Result<()> {
+    fn write(&self) -> anyhow::Result<()> {
         let page = page::page(&self.engines, &self.cells);
         let name = self.file.file_name().unwrap_or_default().to_string_lossy();
         let unfinished = self

@@ -54,11 +54,7 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
         &options.session,
     )?;
     let status = run(&options, &sources, &mut runner, report.as_mut());
-    if let Some(report) = report
-        && (status.is_ok() || report.has_cells())
-    {
-        report.write()?;
-    }
+    Report::finish(report, &status)?;
     status
 }
 
