@@ -250,22 +250,19 @@ pub(super) fn check(capabilities: &[Capability]) -> Result<(), String> {
 
 /// Whether a name can be written as it is in every language.
 pub(super) fn is_word(name: &str) -> bool {
+    is_identifier(name) && !RESERVED.contains(&name)
+}
+
+fn is_identifier(name: &str) -> bool {
     let mut characters = name.chars();
     characters
         .next()
         .is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && characters.all(|other| other.is_ascii_alphanumeric() || other == '_')
-        && !RESERVED.contains(&name)
 }
 
 fn check_capability(name: &str) -> Result<(), String> {
-    let mut characters = name.chars();
-    let starts = characters
-        .next()
-        .is_some_and(|first| first.is_ascii_alphabetic());
-    let is_identifier =
-        starts && characters.all(|other| other.is_ascii_alphanumeric() || other == '_');
-    if !is_identifier {
+    if !is_identifier(name) || name.starts_with('_') {
         return Err(format!(
             "a capability is named {name:?}, which is no name in every language\nhint: use letters, digits and `_`, a letter first"
         ));
