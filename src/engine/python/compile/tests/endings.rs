@@ -66,6 +66,7 @@ fn a_cell_ends_with_its_last_expression_or_with_nothing() {
             ("1;", "Nothing"),
             ("1; # hidden", "Nothing"),
             ("1;\n# comment", "Nothing"),
+            ("1 \\\n \\\n ; # hidden", "Nothing"),
             ("x = 1; x + 1", "Expression 2"),
             ("x = 1; x + 1;", "Nothing"),
             ("1; x = 2", "Nothing"),

@@ -5,6 +5,7 @@ import asyncio
 import glob
 import inspect
 import random
+import re
 import sysconfig
 import textwrap
 import warnings
@@ -86,8 +87,10 @@ def ending(source):
 
 
 def is_hidden(source, last):
-    line = source.split("\n")[last.end_lineno - 1].encode()[last.end_col_offset :]
-    return line.strip().startswith(b";")
+    line, *lines = source.split("\n")[last.end_lineno - 1 :]
+    rest = b"\n".join([line.encode()[last.end_col_offset :], *(line.encode() for line in lines)])
+    # The `;` may stand behind continuations.
+    return re.match(rb"(?:[ \t\f]|\\\n)*;", rest) is not None
 
 
 def parts(tree, value):
