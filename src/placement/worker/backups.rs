@@ -44,6 +44,14 @@ impl Backups {
         self.expected = Some(cell);
     }
 
+    /// The session begins after `cell`, and so many generations are worth keeping.
+    pub(super) fn begin(&mut self, cell: u64, kept: usize) {
+        self.kept = kept;
+        let expected = self.expected.iter_mut();
+        let sleeping = self.sleeping.iter_mut().map(|sleeping| &mut sleeping.cell);
+        expected.chain(sleeping).for_each(|known| *known = cell);
+    }
+
     /// There will be no copy of the present state, and none to go back to.
     pub(super) fn abandon(&mut self) {
         self.sleeping.clear();

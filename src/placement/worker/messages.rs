@@ -70,7 +70,7 @@ pub(super) struct Prepare {
 }
 
 /// What a session is made with.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Open {
     pub(super) memory_mb: u64,

@@ -1,8 +1,9 @@
 //! [`Plan`]: what the workers of one session are started with, and which program is one of ours.
 
-use std::env;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::{env, fs};
 
 use super::environment::Environment;
 use super::messages::{self, Hello, Open, Prepare};
@@ -20,6 +21,14 @@ pub(super) struct Configuration {
     pub(super) environment: Vec<(String, String)>,
     /// Where the host was, which is where a worker starts.
     pub(super) folder: PathBuf,
+}
+
+/// What a worker is opened with. Where that and the configuration are the same, a worker serves one session as well as another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Opened {
+    pub(super) open: Open,
+    /// The folder it stands in, which may have been removed and made anew since.
+    folder: Option<(u64, u64)>,
 }
 
 /// What a session's workers are started with.
@@ -86,9 +95,11 @@ impl Plan {
         }
     }
 
-    pub(super) fn open(&self) -> Open {
+    pub(super) fn opened(&self) -> Opened {
         let opening = &self.opening;
-        Open {
+        let folder = opening.cwd.as_ref().unwrap_or(&self.configuration.folder);
+        let folder = fs::metadata(folder).ok();
+        let open = Open {
             memory_mb: opening.limits.memory_mb,
             open_files: opening.limits.open_files,
             file_mb: opening.limits.file_mb,
@@ -105,6 +116,10 @@ impl Plan {
                 Some(caller) => caller.offered().to_vec(),
                 None => Vec::new(),
             },
+        };
+        Opened {
+            open,
+            folder: folder.map(|folder| (folder.dev(), folder.ino())),
         }
     }
 

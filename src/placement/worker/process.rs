@@ -59,6 +59,7 @@ pub(super) struct Process {
     end: Option<OwnedFd>,
     /// What it said of itself when it had come to life.
     hello: Option<Hello>,
+    is_open: bool,
     backups: Backups,
     /// Why a backup that was awaited did not come.
     no_backup: Option<String>,
@@ -106,6 +107,11 @@ pub(super) struct Listener<'a> {
 impl Process {
     pub(super) fn id(&self) -> i32 {
         self.id
+    }
+
+    /// Whether there is a session in it.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
     }
 
     /// Gives the worker an order.

@@ -182,7 +182,7 @@ impl Tender {
         if now < next {
             return;
         }
-        spares::replenish(&self.plan.configuration);
+        spares::replenish(&self.plan);
         match watch::count_between_cells(process, self.plan.limits()) {
             Ok(runs) => self.next_count = runs.then(|| now + COUNT_EVERY),
             Err(death) => self.mourn(&death.text),

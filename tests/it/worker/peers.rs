@@ -334,7 +334,7 @@ return [process.exitcode, squares, os.path.basename(os.path.realpath(sys.executa
         let workers = own
             .iter()
             .filter(|process| process.command.contains(" worker "));
-        // The supervisor, the worker, its backup, a spare.
+        // The supervisor, the worker and a spare, each with its backup.
         assert!(workers.count() <= 5, "{own:?}");
     });
 }

@@ -1,5 +1,7 @@
 //! Which program a worker runs, and sessions that come to a worker from elsewhere: a stuck interpreter's, a spare's.
 
+use std::cell::RefCell;
+
 use serde_json::json;
 use warmcell::{Cell, FailureKind, Language, Limits, RuntimeError, Session, SessionState};
 
@@ -92,6 +94,49 @@ fn a_spare_is_there_once_a_session_is_quiet_and_the_next_session_takes_it() {
         assert_eq!(value(&takes_a_spare().1.cell("return 1 + 1")), "2");
         let other = open(builder().env_pass("WARMCELL_NONE").cwd("/"));
         assert_eq!(value(&other.cell("return 1 + 1")), "2");
+    });
+}
+
+/// A spare that is opened in advance is as good as a session of one's own, and is no other session's.
+#[test]
+fn a_spare_serves_only_a_session_that_is_opened_as_it_was() {
+    in_own_process!(|| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder.path().join("workspace");
+        std::fs::create_dir(&folder).unwrap();
+        let of = |name: &str| open(builder().cwd(&folder).env("NAME", name));
+        let told = "import os\nreturn [os.environ['NAME'], os.path.samefile('.', os.getcwd()), os.getpid()]";
+        let tell = |session: &Worker| -> (String, bool, i32) {
+            serde_json::from_str(&value(&session.cell(told))).unwrap()
+        };
+        // A session has to be left alone for a moment before there is a spare, so it stays until the next one has come.
+        let kept = RefCell::new(None);
+        let takes_a_spare = |name: &str| {
+            let before = processes::workers();
+            let session = of(name);
+            let (told, is_there, process) = tell(&session);
+            assert_eq!((told.as_str(), is_there), (name, true));
+            kept.replace(Some(session));
+            before.contains(&process)
+        };
+        eventually("a session takes a spare", || takes_a_spare("one"));
+        // The first cell of a session out of a spare has a backup as any other.
+        let session = of("one");
+        let killed = session.cell("x = 1\nimport os; os._exit(1)");
+        assert_eq!(killed.state, SessionState::Restored, "{killed:?}");
+        assert!(notice(&killed).starts_with("the session is as it was before cell 1"));
+        assert_eq!(value(&session.cell("return 'x' in globals()")), "false");
+        // One that was opened otherwise gets none of them, and from then on all can have theirs.
+        assert!(!takes_a_spare("two"));
+        for name in ["three", "one"] {
+            eventually("a session takes a spare", || takes_a_spare(name));
+        }
+        // A folder that was removed and made anew is another.
+        std::fs::remove_dir(&folder).unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        let session = of("one");
+        assert!(session.cell("open('here', 'w').close()").ok);
+        assert!(folder.join("here").exists());
     });
 }
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::super::backups::{Backups, Sleeping};
 use super::super::death::describe;
-use super::super::messages::{Command, Notice, Order, Report, Use};
-use super::super::plan::{Configuration, Plan};
+use super::super::messages::{Command, Notice, Open, Order, Report, Use};
+use super::super::plan::{Configuration, Opened, Plan};
 use super::super::sockets::{self, Channel, ChannelError, within};
 use super::super::spares;
 use super::super::supervisor::{self, Ends};
@@ -34,28 +34,40 @@ impl Process {
         transcript: &Transcript,
         cell: u64,
     ) -> Result<Self, String> {
-        let spare = spares::take(&plan.configuration);
+        let spare = spares::take(plan);
         let was_spare = spare.is_some();
         let mut process = match spare {
             Some(spare) => spare,
             None => Self::warm(&plan.configuration)?,
         };
-        match process.open(plan, transcript) {
+        match process.be_opened(plan, transcript) {
             Err(_) if was_spare || process.is_unsupervised => {
                 process.end();
                 process = Self::warm(&plan.configuration)?;
-                process.open(plan, transcript)?;
+                process.be_opened(plan, transcript)?;
             }
             result => result?,
         }
-        if plan.keeps_backup() {
-            process.backups.expect(cell);
+        process.backups.begin(cell, plan.generations());
+        Ok(process)
+    }
+
+    /// A worker that waits for a session: already opened for it where that is known.
+    pub(in super::super) fn ready(
+        configuration: &Configuration,
+        opened: Option<&Opened>,
+    ) -> Result<Self, String> {
+        let mut process = Self::warm(configuration)?;
+        if let Some(Opened { open, .. }) = opened {
+            // What a session prints while it is made is of no cell, and there is nobody yet to be told.
+            let nowhere = Transcript::new(&Limits::default());
+            process.open(open, &nowhere)?;
         }
         Ok(process)
     }
 
     /// A worker whose language has come to life.
-    pub(in super::super) fn warm(configuration: &Configuration) -> Result<Self, String> {
+    fn warm(configuration: &Configuration) -> Result<Self, String> {
         let mut process = Self::begin(configuration)?;
         match process.come_to_life(configuration) {
             Err(_) if process.is_unsupervised => {
@@ -116,23 +128,35 @@ impl Process {
         self.end = sockets::process_end(process);
     }
 
-    /// Makes the session.
-    fn open(&mut self, plan: &Plan, transcript: &Transcript) -> Result<(), String> {
+    /// Sees to it that the session is in it.
+    fn be_opened(&mut self, plan: &Plan, transcript: &Transcript) -> Result<(), String> {
         if let Some(hello) = &self.hello
             && let Some(text) = plan.refuse(hello)
         {
             return Err(text);
         }
-        self.backups = Backups::new(plan.generations());
-        let cap = plan.limits().value_bytes.saturating_add(FRAME_BYTES);
+        match self.is_open {
+            true => Ok(()),
+            false => self.open(&plan.opened().open, transcript),
+        }
+    }
+
+    /// Makes the session.
+    fn open(&mut self, open: &Open, transcript: &Transcript) -> Result<(), String> {
+        let cap = open.value_bytes.saturating_add(FRAME_BYTES);
         self.control.set_cap(cap);
-        self.order(&Order::Open(Box::new(plan.open())), &[])?;
+        self.order(&Order::Open(Box::new(open.clone())), &[])?;
         let patience = Patience::new(self.id, STARTING);
         match self.expect(transcript, patience, "its session was being made")? {
-            Report::Done => Ok(()),
-            Report::Refused { text } => Err(text),
-            _ => Err("the worker answered something else".to_owned()),
+            Report::Done => {}
+            Report::Refused { text } => return Err(text),
+            _ => return Err("the worker answered something else".to_owned()),
         }
+        if open.backup {
+            self.backups.expect(0);
+        }
+        self.is_open = true;
+        Ok(())
     }
 
     /// Whether it lives and has nothing to say.
@@ -168,6 +192,7 @@ impl Process {
             id: 0,
             end: None,
             hello: None,
+            is_open: false,
             backups: Backups::new(1),
             no_backup: None,
             reports: VecDeque::new(),
