@@ -45,6 +45,9 @@ const PATTERN_BYTES: usize = 8 << 20;
 /// The longest line that is looked at, since one is held whole.
 const LINE_BYTES: usize = 16 << 20;
 
+/// How many of the files that could not be searched are named.
+const MOST_SKIPPED: usize = 20;
+
 pub(super) fn capability(workspace: Workspace) -> Capability {
     let signature = Signature::new()
         .required(
@@ -79,7 +82,7 @@ pub(super) fn capability(workspace: Workspace) -> Capability {
     Capability::new("search")
         .with_description("Text in the files of the workspace.")
         .with_action(search.with_description(
-            "Finds lines: {matches: [{path, line, text, before, after}], truncated: null | 'matches' | 'bytes' | 'time'}; honours .gitignore.",
+            "Finds lines: {matches: [{path, line, text, before, after}], truncated: null | 'matches' | 'bytes' | 'time', skipped: [{path, reason}]}; honours .gitignore.",
         ))
 }
 
@@ -88,6 +91,14 @@ struct Answer {
     matches: Vec<Match>,
     /// Why there may be more.
     truncated: Option<Reason>,
+    /// The first files that could not be searched, or not to their end. Binary ones are passed over, as ripgrep does.
+    skipped: Vec<Skipped>,
+}
+
+#[derive(Serialize)]
+struct Skipped {
+    path: String,
+    reason: String,
 }
 
 /// What ended a search early.
@@ -118,6 +129,7 @@ fn search(workspace: &Workspace, call: &Call) -> Result<Answer, CapabilityError>
         matches: Vec::new(),
         bytes: 0,
         reason: None,
+        skipped: Vec::new(),
     };
     let metadata = workspace
         .folder()
@@ -138,6 +150,7 @@ fn search(workspace: &Workspace, call: &Call) -> Result<Answer, CapabilityError>
     Ok(Answer {
         matches: found.matches,
         truncated: found.reason,
+        skipped: found.skipped,
     })
 }
 
@@ -237,6 +250,7 @@ struct Found<'a> {
     matches: Vec<Match>,
     bytes: usize,
     reason: Option<Reason>,
+    skipped: Vec<Skipped>,
 }
 
 impl Found<'_> {
@@ -253,15 +267,35 @@ impl Found<'_> {
             call: self.call,
             until: self.until,
         };
-        // A file that cannot be read to its end, or has a line that is too long, gives what was found in it until then.
-        let _ = self
+        let searched = self
             .searcher
             .search_reader(&self.matcher, watched, &mut lines);
         self.reason = self.reason.or(lines.reason());
         let (matches, bytes) = lines.into_matches();
         self.matches.extend(matches);
         self.bytes += bytes;
-        self.is_over();
+        // What was found before the line that is too long stays.
+        if let Err(error) = searched
+            && !self.is_over()
+        {
+            self.skip(path, format!("not searched to its end: {error}"));
+        }
+    }
+
+    fn skip(&mut self, path: &Path, reason: String) {
+        if self.skipped.len() < MOST_SKIPPED {
+            let path = path.to_string_lossy().into_owned();
+            self.skipped.push(Skipped { path, reason });
+        }
+    }
+
+    fn open(&self, path: &Path) -> Result<File, String> {
+        let written = path.to_str().ok_or("its name is not UTF-8")?;
+        let inside = self.workspace.inside(written);
+        let inside = inside.map_err(|error| error.to_string())?;
+        self.workspace
+            .open_file(&inside, OpenOptions::new().read(true), "search")
+            .map_err(|error| error.to_string())
     }
 
     /// Whether nothing more is looked at.
@@ -291,17 +325,10 @@ impl Visitor for Found<'_> {
         let is_taken = kind.is_file()
             && self.glob.as_ref().is_none_or(|glob| glob.takes(path))
             && !level.ignores(path, false);
-        if is_taken
-            && let Some(inside) = path
-                .to_str()
-                .and_then(|path| self.workspace.inside(path).ok())
-        {
-            let mut options = OpenOptions::new();
-            if let Ok(file) = self
-                .workspace
-                .open_file(&inside, options.read(true), "search")
-            {
-                self.look_into(file, path);
+        if is_taken {
+            match self.open(path) {
+                Ok(file) => self.look_into(file, path),
+                Err(reason) => self.skip(path, reason),
             }
         }
         match self.is_over() {

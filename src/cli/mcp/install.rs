@@ -82,6 +82,10 @@ pub(super) fn main(options: &Options) -> anyhow::Result<u8> {
         writeln!(stdout, "would write into {}:\n{entry}", file.display())?;
         return Ok(0);
     }
+    let after = match before.contains("\r\n") {
+        true => after.replace("\r\n", "\n").replace('\n', "\r\n"),
+        false => after,
+    };
     replace(&file, &after).with_context(|| format!("cannot write `{}`", file.display()))?;
     writeln!(stdout, "wrote `{SERVER}` into {}", file.display())?;
     Ok(0)

@@ -16,8 +16,22 @@ class CapabilityError(Exception):
 CapabilityError.__module__ = "warmcell"
 
 
+# What belongs to its session: a copy is the thing itself, and there is none elsewhere.
+class Fixed:
+    __slots__ = ()
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"{self!r} belongs to its session and cannot be pickled")
+
+
 # A host function. Calling it waits for the answer; `aio` is its twin to await. (Each object has a docstring of its own.)
-class Action:
+class Action(Fixed):
     __slots__ = ("_line", "_capability", "__name__", "__doc__")
 
     def __init__(self, line, capability, name, doc):
@@ -38,7 +52,7 @@ class Action:
 
 
 # Host functions under one name.
-class Capability:
+class Capability(Fixed):
     __slots__ = ("_name", "_actions", "__doc__")
 
     def __init__(self, name, actions, doc):
@@ -65,7 +79,7 @@ class Capability:
         return f"<capability {self._name}>"
 
 
-class Host:
+class Host(Fixed):
     """All capabilities of the session."""
 
     __slots__ = ("_capabilities", "CapabilityError")

@@ -104,6 +104,25 @@ fn what_does_not_fit_is_an_error_of_the_language_and_is_never_sent() {
 }
 
 #[test]
+fn what_the_host_offers_is_neither_copied_nor_pickled() {
+    everywhere(|_, session| {
+        let code = "
+import copy, pickle
+def refused(thing):
+    try: pickle.dumps(thing)
+    except TypeError as error: return str(error)
+things = [tools, tools.add, host]
+return [[copy.copy(thing) is thing for thing in things], copy.deepcopy({'a': tools})['a'] is tools, list(map(refused, things))]";
+        assert_eq!(
+            value(&session.cell(code)),
+            "[[true,true,true],true,[\"<capability tools> belongs to its session and cannot be pickled\",\
+             \"<host function tools.add> belongs to its session and cannot be pickled\",\
+             \"<host> belongs to its session and cannot be pickled\"]]"
+        );
+    });
+}
+
+#[test]
 fn a_failed_call_is_an_exception_with_all_its_facts() {
     everywhere(|_, session| {
         let code = "

@@ -70,6 +70,31 @@ fn a_client_is_set_up_and_keeps_what_it_had() {
 }
 
 #[test]
+fn a_file_keeps_its_ends_of_lines() {
+    let home = Workspace::new();
+    for (client, file, before) in [
+        (
+            "claude",
+            ".claude.json",
+            "{\r\n  \"a\": [\r\n    1\r\n  ]\r\n}\r\n",
+        ),
+        ("codex", ".codex/config.toml", "# mine\r\nmodel = \"x\"\r\n"),
+    ] {
+        let file = home.path().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, before).unwrap();
+        let ended = install(&home.path(), &["--client", client]);
+        assert_eq!(ended.status, 0, "{}", ended.stderr);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(
+            text.contains("warmcell") && text.ends_with("\r\n"),
+            "{text:?}"
+        );
+        assert!(!text.replace("\r\n", "").contains('\n'), "{text:?}");
+    }
+}
+
+#[test]
 fn a_client_that_has_no_configuration_gets_one() {
     let home = Workspace::new();
     for (client, file) in [

@@ -1,11 +1,15 @@
 //! What is found, and what is left alone.
 
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::LINE_BYTES;
 use crate::capabilities;
 use crate::capability::{Capability, CapabilityErrorKind};
 
@@ -44,7 +48,7 @@ fn lines_come_with_what_is_around_them() {
             {"path": "a.txt", "line": 2, "text": "two", "before": ["one"], "after": ["three two"]},
             {"path": "a.txt", "line": 3, "text": "three two", "before": ["two"], "after": ["four"]},
             {"path": "a.txt", "line": 7, "text": "seven two", "before": ["six"], "after": []},
-        ], "truncated": null})
+        ], "truncated": null, "skipped": []})
     );
     let any_case = json!({"pattern": "^two$", "case_sensitive": false});
     assert_eq!(
@@ -141,6 +145,34 @@ fn much_is_cut_and_says_so() {
     assert_eq!(
         (places(&none).len(), &none["truncated"]),
         (0, &json!("matches"))
+    );
+}
+
+#[test]
+fn files_that_could_not_be_searched_are_named() {
+    let (folder, search) = workspace(&[("long", "needle\n"), ("z", "needle")]);
+    let mut long = OpenOptions::new()
+        .append(true)
+        .open(folder.path().join("long"))
+        .unwrap();
+    for _ in 0..LINE_BYTES >> 20 {
+        long.write_all(&[b'x'; 1 << 20]).unwrap();
+    }
+    let name = OsStr::from_bytes(b"odd\xff");
+    fs::write(folder.path().join(name), "needle").unwrap();
+    let found = search
+        .call_blocking("search", &json!({"pattern": "needle"}))
+        .unwrap();
+    assert_eq!(places(&found), ["long:1", "z:1"]);
+    let skipped = found["skipped"].as_array().unwrap();
+    assert_eq!(skipped.len(), 2, "{skipped:?}");
+    assert_eq!(
+        skipped[0],
+        json!({"path": "long", "reason": "not searched to its end: configured allocation limit (16777216) exceeded"})
+    );
+    assert_eq!(
+        skipped[1],
+        json!({"path": "odd\u{fffd}", "reason": "its name is not UTF-8"})
     );
 }
 
