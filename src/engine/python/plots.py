@@ -6,6 +6,7 @@ The engine puts `displays`, `owner` and `expect_figures` here. Size and resoluti
 
 import os
 import sys
+import warnings
 from io import BytesIO
 from math import sqrt
 from weakref import WeakKeyDictionary
@@ -136,8 +137,11 @@ def png(figure):
     try:
         # Measuring draws it as well.
         figure.dpi = bounded(usual if asked == "figure" else asked, width, height)
-        figure.draw_without_rendering()
-        box = figure.get_tightbbox().padded(parameters["savefig.pad_inches"])
+        with warnings.catch_warnings():
+            # Of missing glyphs, for one: the drawing itself warns of them.
+            warnings.simplefilter("ignore")
+            figure.draw_without_rendering()
+            box = figure.get_tightbbox().padded(parameters["savefig.pad_inches"])
         if 0 < box.width <= REACH * width + 1 and 0 < box.height <= REACH * height + 1:
             figure.dpi = bounded(figure.dpi, box.width, box.height)
         else:
