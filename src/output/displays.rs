@@ -20,12 +20,17 @@ use crate::artifacts::{Artifacts, LARGE_BYTES};
 use crate::limits::Limits;
 use crate::outcome::{Display, Note, Original, Shown};
 
+const PLAIN: &str = "text/plain";
+
 /// How many forms an entry may have, and how long the name of one may be.
 const MOST_FORMS: usize = 32;
 const MIME_BYTES: usize = 128;
 
 /// What a program may say of an entry besides, as JSON.
 const METADATA_BYTES: usize = 16 << 10;
+
+/// How long the name may be by which a program updates an entry.
+const ID_BYTES: usize = 256;
 
 /// In less, neither a text nor an image says anything.
 const LEAST_BYTES: usize = 512;
@@ -38,7 +43,7 @@ const SCALING: Duration = Duration::from_millis(1500);
 pub(super) struct Budgets {
     /// An image, as base64.
     image: usize,
-    /// Any other form.
+    /// Plain text, which is cut.
     text: usize,
     /// All forms of all entries.
     all: usize,
@@ -63,9 +68,15 @@ impl Budgets {
             images: 0,
             scales_until: None,
         };
+        // What an entry leaves of its share is there for those after it: most forms go whole or not at all.
+        let mut spare = 0;
         let numbered = entries.into_iter().zip(rooms).zip(1..);
         numbered
-            .map(|((entry, room), number)| fitting.entry(entry, number, room))
+            .map(|((shown, room), number)| {
+                let (entry, left) = fitting.entry(shown, number, room + spare);
+                spare = left;
+                entry
+            })
             .collect()
     }
 
@@ -74,12 +85,21 @@ impl Budgets {
         let forms = entry.data.iter().map(|(mime, content)| {
             let budget = match images::extension(mime) {
                 Some(_) => self.image,
-                None => self.text,
+                None => self.of_text(mime),
             };
             mime.len() + size(content).min(budget)
         });
         let metadata = entry.metadata.as_ref().map_or(0, size_of_map);
-        forms.sum::<usize>() + metadata.min(METADATA_BYTES)
+        let id = entry.id.as_ref().map_or(0, String::len);
+        forms.sum::<usize>() + metadata.min(METADATA_BYTES) + id.min(ID_BYTES)
+    }
+
+    /// What a form may take that is no image. HTML and JSON are not cut, so the room for all is theirs.
+    fn of_text(&self, mime: &str) -> usize {
+        match mime {
+            PLAIN => self.text,
+            _ => self.all,
+        }
     }
 }
 
@@ -102,19 +122,30 @@ struct Fitted {
 }
 
 impl Fitting<'_> {
-    fn entry(&mut self, mut entry: Display, number: usize, room: usize) -> Display {
+    /// Gives the room that it leaves, too.
+    fn entry(&mut self, mut entry: Display, number: usize, room: usize) -> (Display, usize) {
         entry.forget_notes();
         let mut left = room;
+        let left_out = |bytes: usize| {
+            let original = Original {
+                bytes: bytes as u64,
+                ..Original::default()
+            };
+            Note::new(Shown::None, original)
+        };
         let metadata = entry.metadata.as_ref().map_or(0, size_of_map);
         if metadata > METADATA_BYTES.min(left) {
             entry.metadata = None;
-            let original = Original {
-                bytes: metadata as u64,
-                ..Original::default()
-            };
-            entry.set_note("metadata", &Note::new(Shown::None, original));
+            entry.set_note("metadata", &left_out(metadata));
         } else {
             left -= metadata;
+        }
+        let id = entry.id.as_ref().map_or(0, String::len);
+        if id > ID_BYTES.min(left) {
+            entry.id = None;
+            entry.set_note("displayId", &left_out(id));
+        } else {
+            left -= id;
         }
         let mut forms: Vec<(String, Value)> = std::mem::take(&mut entry.data).into_iter().collect();
         let all = forms.len();
@@ -143,7 +174,7 @@ impl Fitting<'_> {
             }
         }
         entry.file = files.into_iter().flatten().next();
-        entry
+        (entry, left)
     }
 
     fn form(&mut self, mime: String, content: Value, number: usize, left: usize) -> Fitted {
@@ -234,7 +265,7 @@ impl Fitting<'_> {
 
     fn text(&mut self, mime: String, content: Value, number: usize, left: usize) -> Fitted {
         let bytes = size(&content);
-        let budget = self.budgets.text.min(left);
+        let budget = self.budgets.of_text(&mime).min(left);
         let fits = bytes <= budget;
         let file = match self.artifacts {
             Some(artifacts) if !fits || bytes >= LARGE_BYTES => {
@@ -253,7 +284,7 @@ impl Fitting<'_> {
         };
         let (content, note) = match content {
             content if fits => (Some(content), None),
-            Value::String(text) if mime == "text/plain" && budget >= LEAST_BYTES => {
+            Value::String(text) if mime == PLAIN && budget >= LEAST_BYTES => {
                 let mut ledger = Ledger::new(budget);
                 ledger.push(text.as_bytes());
                 let (text, cut) = ledger.take();
@@ -283,7 +314,8 @@ pub(super) fn size_of_entry(entry: &Display) -> usize {
         .data
         .iter()
         .map(|(mime, content)| mime.len() + size(content));
-    forms.sum::<usize>() + entry.metadata.as_ref().map_or(0, size_of_map)
+    let metadata = entry.metadata.as_ref().map_or(0, size_of_map);
+    forms.sum::<usize>() + metadata + entry.id.as_ref().map_or(0, String::len)
 }
 
 /// How many bytes there are in a form: of a text itself, of anything else as JSON.

@@ -14,6 +14,12 @@ use crate::outcome::Display;
 /// A line that has not ended is sent on once it has this many bytes.
 const PENDING_BYTES: usize = 4096;
 
+/// How much text is kept for a reader that is behind, who gets it as one event once there is room.
+const HELD_BYTES: usize = 1 << 20;
+
+/// Places that are kept for the end: what is left of each stream, and a last gap.
+const LAST_EVENTS: usize = 3;
+
 /// How many events can wait at most, whoever reads.
 const MOST_EVENTS: usize = 1 << 20;
 
@@ -91,7 +97,7 @@ impl Drop for Events {
     }
 }
 
-/// Makes a stream whose reader may be `capacity` events behind; what is more is dropped.
+/// Makes a stream whose reader may be `capacity` events behind; then text is gathered, and what is too much is dropped.
 pub(crate) fn event_stream(capacity: usize) -> (EventSender, Events) {
     stream(capacity, None)
 }
@@ -103,13 +109,13 @@ pub(crate) fn paced_stream(capacity: usize) -> (EventSender, Events) {
 }
 
 fn stream(capacity: usize, pace: Option<Arc<Pace>>) -> (EventSender, Events) {
-    // One place more than the reader was promised is kept for the last gap, so that it always gets through.
-    let (sender, receiver) = mpsc::channel(capacity.clamp(1, MOST_EVENTS) + 1);
+    let (sender, receiver) = mpsc::channel(capacity.clamp(1, MOST_EVENTS) + LAST_EVENTS);
     let sender = EventSender {
         sender,
         pace: pace.clone(),
         stdout: Vec::new(),
         stderr: Vec::new(),
+        kept: LAST_EVENTS,
         missing_events: 0,
         missing_bytes: 0,
     };
@@ -123,6 +129,8 @@ pub(crate) struct EventSender {
     pace: Option<Arc<Pace>>,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
+    /// How many places are not for now.
+    kept: usize,
     missing_events: u64,
     missing_bytes: u64,
 }
@@ -134,8 +142,12 @@ impl EventSender {
     }
 
     pub(super) fn write(&mut self, stream: Stream, bytes: &[u8]) {
+        let is_behind = self.is_behind();
         let pending = self.pending(stream);
         pending.extend_from_slice(bytes);
+        if is_behind && pending.len() <= HELD_BYTES {
+            return;
+        }
         let ready = match memchr::memrchr(b'\n', pending) {
             Some(end) => end + 1,
             None if pending.len() >= PENDING_BYTES => whole_text(pending),
@@ -146,24 +158,36 @@ impl EventSender {
 
     /// Sends what has not ended in a newline, except for a character that is not whole yet.
     pub(super) fn flush(&mut self, stream: Stream) {
+        if self.is_behind() {
+            return;
+        }
         let ready = whole_text(self.pending(stream));
         self.send_text(stream, ready);
     }
 
     pub(super) fn display(&mut self, entry: &Display) {
-        self.finish_streams();
+        self.catch_up();
         self.send(Event::Display(entry.clone()), 0);
     }
 
     pub(super) fn clear(&mut self) {
-        self.finish_streams();
+        self.catch_up();
         self.send(Event::Clear, 0);
     }
 
     /// Sends everything that is left; the stream ends when the sender is dropped.
     pub(super) fn finish(mut self) {
+        self.report_gap();
+        self.kept = 0;
         self.finish_streams();
         self.report_gap();
+    }
+
+    /// What comes next stands behind the text there is, unless the reader gets that later.
+    fn catch_up(&mut self) {
+        if !self.is_behind() {
+            self.finish_streams();
+        }
     }
 
     fn finish_streams(&mut self) {
@@ -171,6 +195,10 @@ impl EventSender {
             let all = self.pending(stream).len();
             self.send_text(stream, all);
         }
+    }
+
+    fn is_behind(&self) -> bool {
+        self.sender.capacity() <= self.kept
     }
 
     fn pending(&mut self, stream: Stream) -> &mut Vec<u8> {
@@ -191,10 +219,11 @@ impl EventSender {
     }
 
     fn send(&mut self, event: Event, bytes: u64) {
-        if self.sender.capacity() > 2 {
+        // A gap that takes the last place would come before nothing.
+        if self.sender.capacity() > self.kept + 1 {
             self.report_gap();
         }
-        if self.missing_events > 0 || self.sender.capacity() < 2 || !self.try_send(event) {
+        if self.missing_events > 0 || self.is_behind() || !self.try_send(event) {
             self.missing_events += 1;
             self.missing_bytes += bytes;
         }
@@ -266,21 +295,41 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_reader_is_told_what_it_missed() {
+    fn a_slow_reader_gets_more_at_once() {
         let (mut sender, mut events) = event_stream(2);
-        for line in ["1\n", "2\n", "3\n", "four\n"] {
+        for line in ["1\n", "2\n", "3\n", "four"] {
+            sender.write(Stream::Stdout, line.as_bytes());
+            sender.flush(Stream::Stdout);
+        }
+        assert_eq!(text(&mut events), [output("1\n"), output("2\n")]);
+        sender.write(Stream::Stdout, b"5\n6");
+        assert_eq!(text(&mut events), [output("3\nfour5\n")]);
+        for line in ["7\n", "8\n", "9\n", "10"] {
             sender.write(Stream::Stdout, line.as_bytes());
         }
-        assert_eq!(events.try_next(), Some(output("1\n")));
-        sender.write(Stream::Stdout, b"5\n");
-        assert_eq!(events.try_next(), Some(output("2\n")));
-        sender.write(Stream::Stdout, b"6\n");
-        let gap = |events, bytes| Event::Gap { events, bytes };
-        assert_eq!(text(&mut events), [gap(3, 9), output("6\n")]);
-        for line in ["7\n", "8\n", "9\n"] {
-            sender.write(Stream::Stdout, line.as_bytes());
-        }
+        sender.write(Stream::Stderr, b"!");
         sender.finish();
-        assert_eq!(text(&mut events), [output("7\n"), output("8\n"), gap(1, 2)]);
+        let rest = text(&mut events);
+        let last = Event::Output {
+            stream: Stream::Stderr,
+            text: "!".to_owned(),
+        };
+        assert_eq!(rest, [output("67\n"), output("8\n"), output("9\n10"), last]);
+    }
+
+    #[test]
+    fn a_reader_who_does_not_read_is_told_what_was_missed() {
+        let (mut sender, mut events) = event_stream(1);
+        let line = format!("{}\n", "x".repeat(HELD_BYTES - 1));
+        sender.write(Stream::Stdout, b"1\n");
+        sender.write(Stream::Stdout, line.as_bytes());
+        sender.write(Stream::Stdout, b"2\n");
+        sender.display(&Display::text("shown"));
+        sender.write(Stream::Stdout, b"3");
+        let gap = |events, bytes| Event::Gap { events, bytes };
+        assert_eq!(text(&mut events), [output("1\n")]);
+        sender.finish();
+        let missed = gap(2, HELD_BYTES as u64 + 2);
+        assert_eq!(text(&mut events), [missed, output("3")]);
     }
 }

@@ -110,6 +110,12 @@ impl Transcript {
         }
     }
 
+    /// So many displays have not come here.
+    pub(crate) fn leave_out(&self, displays: u64) {
+        let mut state = self.lock();
+        state.displays_left_out = state.displays_left_out.saturating_add(displays);
+    }
+
     /// A cell has ended with that value: hands over everything since the last outcome.
     pub(crate) fn take(&self, value: Option<&Json>) -> Taken {
         let mut taken = self.take_raw();

@@ -186,7 +186,7 @@ fn render_one(
         .filter(|image| image.outcome == number)
         .map(|image| image.entry)
         .collect();
-    let readable = displays::readable(outcome);
+    let readable = displays::readable(outcome, &shows);
     let listed = displays::list(outcome, &readable, &shows);
     let error = section::error_text(outcome);
     let hint = hint(outcome);

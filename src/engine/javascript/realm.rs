@@ -14,6 +14,8 @@ pub(super) trait Realm {
 
     /// What kind of value it is.
     fn kind(&mut self, value: &Self::Value) -> Kind;
+    /// How many UTF-16 units a string has, without a copy of it; nothing for any other value.
+    fn string_length(&self, value: &Self::Value) -> Option<usize>;
     /// The own keys of an object that is no proxy, in the language's order.
     fn keys(&mut self, object: &Self::Value) -> Vec<Self::Key>;
     /// Whether an array has keys of its own besides `length` and those of so many elements: cheaper than asking for them.

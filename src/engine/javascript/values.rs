@@ -98,6 +98,13 @@ enum Step<V> {
 impl<R: Realm> Walk<R> {
     /// Writes a primitive, or opens an array or object.
     fn write(&mut self, realm: &mut R, value: R::Value) -> Result<(), Refusal> {
+        // A unit takes a byte at least: a long string is not copied to find that out.
+        if realm
+            .string_length(&value)
+            .is_some_and(|units| units > self.budget)
+        {
+            return Err(Refusal::TooLong(self.budget));
+        }
         match realm.kind(&value) {
             Kind::Null => self.out.push_str("null"),
             Kind::Boolean(true) => self.out.push_str("true"),

@@ -33,14 +33,14 @@ fn what_fits_stays_as_it_was_shown() {
 fn a_form_over_its_budget_is_left_out_and_plain_text_is_cut() {
     let text = "line\n".repeat(400);
     let data = json!({
-        "text/html": "h".repeat(1001), "text/plain": text, "application/json": ["j".repeat(1000)], "text/latex": "l".repeat(1000),
+        "text/html": "h".repeat(10_001), "text/plain": text, "application/json": ["j".repeat(10_000)], "text/latex": "l".repeat(1001),
     });
     let fitted = fitted(budgets(1000, 1000, 10_000), data);
     assert_eq!(
         fitted["metadata"],
         json!({
-            "text/html": { "shown": "none", "original": { "bytes": 1001 } },
-            "application/json": { "shown": "none", "original": { "bytes": 1004 } },
+            "text/html": { "shown": "none", "original": { "bytes": 10_001 } },
+            "application/json": { "shown": "none", "original": { "bytes": 10_004 } },
             "text/plain": {
                 "shown": "cut", "original": { "bytes": 2000, "lines": 400 }, "bytesLeftOut": 1096, "linesLeftOut": 219,
             },
@@ -55,6 +55,33 @@ fn a_form_over_its_budget_is_left_out_and_plain_text_is_cut() {
     assert!(
         plain.len() <= 1000 && plain.contains("[1096 bytes, 219 lines left out]"),
         "{plain}"
+    );
+}
+
+#[test]
+fn an_entry_that_is_left_out_leaves_its_room_to_the_others() {
+    let html = |_| entry(json!({ "data": { "text/html": "h".repeat(991) } }));
+    for (entries, shown) in [(10, 10), (11, 10), (20, 10)] {
+        let fitted = budgets(1000, 1000, 10_000).fit((0..entries).map(html).collect(), None);
+        let there = fitted.iter().filter(|entry| !entry.data.is_empty());
+        assert_eq!(there.count(), shown, "of {entries}");
+    }
+}
+
+#[test]
+fn a_name_that_is_too_long_is_left_out() {
+    let named = |name: &str| {
+        let shown = entry(json!({ "data": { "text/plain": "x" }, "displayId": name }));
+        let fitted = budgets(1000, 1000, 1000).fit(vec![shown], None);
+        serde_json::to_value(&fitted[0]).expect("JSON")
+    };
+    assert_eq!(named(&"n".repeat(256))["displayId"], "n".repeat(256));
+    assert_eq!(
+        named(&"n".repeat(257)),
+        json!({
+            "data": { "text/plain": "x" },
+            "metadata": { "displayId": { "shown": "none", "original": { "bytes": 257 } } },
+        })
     );
 }
 
@@ -114,12 +141,12 @@ fn more_forms_than_anybody_reads_are_counted() {
 fn large_forms_are_files_where_there_is_a_place() {
     let folder = tempfile::tempdir().expect("a folder");
     let artifacts = Artifacts::open(folder.path(), 1 << 20, Arc::default()).expect("artifacts");
-    let html = "h".repeat(2000);
+    let html = "h".repeat(9000);
     let entries = vec![
         entry(json!({ "data": { "text/plain": "small" } })),
         entry(json!({ "data": { "text/html": html, "text/plain": "small" } })),
         entry(json!({ "data": { "image/png": "iVBORw==", "text/plain": "small" } })),
-        entry(json!({ "data": { "application/json": ["j".repeat(1500)] } })),
+        entry(json!({ "data": { "application/json": ["j".repeat(9000)] } })),
     ];
     let fitted = budgets(1024, 1024, 8000).fit(entries, Some(&*artifacts));
     let read =
@@ -148,7 +175,7 @@ fn large_forms_are_files_where_there_is_a_place() {
     assert_eq!(fitted[2].metadata, None);
     assert_eq!(
         read(&fitted[3].file),
-        json!(["j".repeat(1500)]).to_string().as_bytes()
+        json!(["j".repeat(9000)]).to_string().as_bytes()
     );
 }
 

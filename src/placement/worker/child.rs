@@ -479,7 +479,8 @@ fn run_cell(
     }
     // An engine that broke off somewhere is not one to go on with, and a backup has what it held.
     let completion = result.unwrap_or_else(|_| leave(PANICKED));
-    let notice = [completion.notice, session.sink.left_out()]
+    let (displays_left_out, why) = session.sink.left_out();
+    let notice = [completion.notice, why]
         .into_iter()
         .flatten()
         .reduce(|one, other| format!("{one}; {other}"));
@@ -489,6 +490,7 @@ fn run_cell(
         failure: completion.failure,
         interrupted: completion.interrupted,
         notice,
+        displays_left_out,
         unprotected: None,
     };
     (ended, Value(completion.value))

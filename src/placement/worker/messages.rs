@@ -160,6 +160,8 @@ pub(super) struct Ended {
     pub(super) failure: Option<Failure>,
     pub(super) interrupted: bool,
     pub(super) notice: Option<String>,
+    /// How many displays were not sent.
+    pub(super) displays_left_out: u64,
     /// Why there will be no backup of the state that the cell has left.
     pub(super) unprotected: Option<String>,
 }

@@ -9,12 +9,13 @@ use super::section::PATH;
 use super::{Outcome, clipped};
 use crate::outcome::{Cut, Display, Note, Original, Shown};
 use crate::tool::html;
+use crate::tool::images::unfit;
 use crate::tool::text::Body;
 
 /// The MIME types whose content a model can read, the best one first.
 const READABLE: [&str; 6] = [
     "text/markdown",
-    "text/plain",
+    PLAIN,
     "application/json",
     "text/latex",
     HTML,
@@ -22,9 +23,10 @@ const READABLE: [&str; 6] = [
 ];
 
 const HTML: &str = "text/html";
+const PLAIN: &str = "text/plain";
 
-/// How many display entries are shown with their content; the others are named.
-const SHOWN_DISPLAYS: usize = 4;
+/// How many display entries are shown with their content, the first ones and the last; the others are named.
+const SHOWN_DISPLAYS: usize = 12;
 
 /// How much of a name out of an outcome is shown, in characters.
 const NAME: usize = 40;
@@ -36,6 +38,7 @@ pub(super) struct Readable<'a> {
     /// Where the whole of it lies.
     pub(super) file: Option<&'a str>,
     entry: usize,
+    mime: &'static str,
     text: Cow<'a, str>,
     cut: Option<Cut>,
 }
@@ -46,23 +49,28 @@ impl Readable<'_> {
     }
 }
 
-/// The text of the first few entries.
-pub(super) fn readable(outcome: &Outcome) -> Vec<Readable<'_>> {
+/// The text of the first entries and of the last, which is what the cell ends in. Beside an image that is attached, plain text
+/// only says that it is one.
+pub(super) fn readable<'a>(outcome: &'a Outcome, attached: &[usize]) -> Vec<Readable<'a>> {
     let entries = outcome.display.iter().enumerate();
-    entries
+    let mut readable: Vec<Readable<'_>> = entries
         .filter_map(|(index, entry)| read(index, entry))
-        .take(SHOWN_DISPLAYS)
-        .collect()
+        .filter(|read| read.mime != PLAIN || !attached.contains(&read.entry))
+        .collect();
+    if readable.len() > SHOWN_DISPLAYS {
+        readable.drain(SHOWN_DISPLAYS - 1..readable.len() - 1);
+    }
+    readable
 }
 
 fn read(index: usize, entry: &Display) -> Option<Readable<'_>> {
-    let (mime, text) = READABLE.iter().find_map(|mime| {
-        let text = match entry.data.get(*mime)? {
+    let (mime, text) = READABLE.into_iter().find_map(|mime| {
+        let text = match entry.data.get(mime)? {
             Value::String(text) => Cow::Borrowed(text.as_str()),
-            other if *mime == "application/json" => Cow::Owned(other.to_string()),
+            other if mime == "application/json" => Cow::Owned(other.to_string()),
             _ => return None,
         };
-        Some((*mime, text))
+        Some((mime, text))
     })?;
     let name = format!("display {}, {mime}", index + 1);
     let (name, text) = match html::to_markdown(&text) {
@@ -74,6 +82,7 @@ fn read(index: usize, entry: &Display) -> Option<Readable<'_>> {
         // Of several forms it may be another one that lies there.
         file: entry.file.as_deref().filter(|_| entry.data.len() == 1),
         entry: index,
+        mime,
         text,
         cut: entry.note(mime).and_then(cut),
     })
@@ -118,6 +127,8 @@ pub(super) fn list(outcome: &Outcome, readable: &[Readable<'_>], attached: &[usi
         let _ = write!(text, "display {}: {}", index + 1, types.join(", "));
         if attached.contains(&index) {
             text.push_str(", attached");
+        } else if let Some(problem) = unfit(entry) {
+            let _ = write!(text, ", which is {problem}");
         }
         if let Some(file) = &entry.file {
             let _ = write!(text, ", in `{}`", clipped(file, PATH));

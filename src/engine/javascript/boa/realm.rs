@@ -153,6 +153,10 @@ impl Realm for Entered<'_> {
         }
     }
 
+    fn string_length(&self, value: &JsValue) -> Option<usize> {
+        value.as_string().map(|text| text.len())
+    }
+
     fn keys(&mut self, object: &JsValue) -> Vec<PropertyKey> {
         object
             .as_object()

@@ -253,6 +253,16 @@ pub(super) fn units(context: &Ctx<'_>, text: &Value<'_>) -> Vec<u16> {
     }
 }
 
+/// How many UTF-16 units a string has, without a copy of it.
+pub(super) fn string_length(context: &Ctx<'_>, text: &Value<'_>) -> usize {
+    let mut length = 0;
+    // SAFETY: a string's length is its own and runs no code; `length` is written where there is one.
+    unsafe {
+        qjs::JS_GetLength(context.as_raw().as_ptr(), text.as_raw(), &mut length);
+    }
+    usize::try_from(length).unwrap_or(0)
+}
+
 /// A string of UTF-16 units.
 pub(super) fn string_of_units<'js>(context: &Ctx<'js>, units: &[u16]) -> Value<'js> {
     // SAFETY: the units are readable for their length; QuickJS copies them.

@@ -314,6 +314,12 @@ impl<'js> Realm for Entered<'js> {
         }
     }
 
+    fn string_length(&self, value: &Value<'js>) -> Option<usize> {
+        value
+            .is_string()
+            .then(|| raw::string_length(&self.context, value))
+    }
+
     fn keys(&mut self, object: &Value<'js>) -> Vec<Key<'js>> {
         raw::own_keys(&self.context, object)
     }

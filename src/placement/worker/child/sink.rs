@@ -57,18 +57,17 @@ impl DescriptorSink {
         self.shown_bytes.store(0, Ordering::Relaxed);
     }
 
-    /// What a cell's outcome must say about entries that were not sent.
-    pub(super) fn left_out(&self) -> Option<String> {
+    /// How many entries were not sent, and what a cell's outcome must say about it.
+    pub(super) fn left_out(&self) -> (u64, Option<String>) {
+        let number = self.left_out.swap(0, Ordering::Relaxed);
+        let what = match number {
+            0 => return (0, None),
+            1 => "1 display was".to_owned(),
+            many => format!("{many} displays were"),
+        };
         let mib = DISPLAY_BYTES >> 20;
-        match self.left_out.swap(0, Ordering::Relaxed) {
-            0 => None,
-            1 => Some(format!(
-                "1 display was left out: what a cell shows may have {mib} MiB in all"
-            )),
-            many => Some(format!(
-                "{many} displays were left out: what a cell shows may have {mib} MiB in all"
-            )),
-        }
+        let text = format!("{what} left out: what a cell shows may have {mib} MiB in all");
+        (number, Some(text))
     }
 
     pub(super) fn descriptors(&self) -> [RawFd; 2] {

@@ -56,6 +56,7 @@ impl Tender {
 
     /// The outcome of a cell that the worker lived through.
     pub(super) fn complete(&mut self, ended: Ended, value: Vec<u8>) -> Completion {
+        self.transcript.leave_out(ended.displays_left_out);
         let had_none = self.hear_of_no_backup();
         let is_protected = ended.unprotected.is_none();
         if let Some(process) = &mut self.process {
