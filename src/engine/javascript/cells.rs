@@ -92,7 +92,9 @@ impl Cells {
         let rewritten = match rewritten {
             Ok(rewritten) => rewritten,
             Err(fault) => {
+                // A stop that came meanwhile is not the next cell's.
                 self.host.stopper.end();
+                realm.recover();
                 return failed(failure::syntax(fault, task.code, &file));
             }
         };

@@ -4,11 +4,14 @@ use std::collections::{HashMap, VecDeque};
 
 use super::realm::{Class, Kind, Realm, Text};
 use super::rewrite::{Position, Positions};
+use super::values::class_names;
 
 /// How much memory the sources of earlier cells may take; the oldest are forgotten, and their frames lose their lines.
 const MAX_BYTES: usize = 32 << 20;
 /// How many frames of a stack are told.
 const MAX_FRAMES: usize = 30;
+/// How many classes of an error are looked at, from its own on.
+const MOST_CLASSES: usize = 8;
 
 /// The sources of the cells so far.
 #[derive(Debug, Default)]
@@ -56,10 +59,25 @@ impl Sources {
     }
 
     /// The frames of an error. boa knows no place for a name: where nothing defines it, boa tells that of the call, of the
-    /// property or of the statement around it, or none. The source knows better.
+    /// property or of the statement around it, or none. The source knows better. Where an error's own constructors lead to it,
+    /// it comes from where they were called.
     pub(super) fn frames_of<R: Realm>(&self, realm: &mut R, error: &R::Value) -> Vec<Frame> {
         let stack = realm.stack(error).unwrap_or_default();
         let mut frames = self.frames(&stack);
+        let classes = class_names(realm, error, MOST_CLASSES);
+        let is_constructor = |frame: &Frame| {
+            frame
+                .function
+                .as_ref()
+                .is_some_and(|function| classes.contains(function))
+        };
+        let constructors = frames
+            .iter()
+            .take_while(|frame| is_constructor(frame))
+            .count();
+        if constructors < frames.len() {
+            frames.drain(..constructors);
+        }
         if let Some(frame) = frames.first_mut()
             && let Some(positions) = self.cells.get(&frame.file)
             && let Some(message) = inherited_text(realm, error, "message")

@@ -411,14 +411,20 @@ fn describe<R: Realm>(
 
 /// The name of the class an object is an instance of, read along its prototypes.
 pub(super) fn class_name<R: Realm>(realm: &mut R, object: &R::Value) -> Option<String> {
+    class_names(realm, object, 1).pop()
+}
+
+/// The names of an object's class and of those that it extends, so many at most.
+pub(super) fn class_names<R: Realm>(realm: &mut R, object: &R::Value, most: usize) -> Vec<String> {
     let constructor = realm.key("constructor");
     let name = realm.key("name");
+    let mut names = Vec::new();
     let mut current = Some(object.clone());
     // A chain of prototypes may be long, and a proxy in it may be endless.
     for _ in 0..100 {
-        let object = current?;
+        let Some(object) = current else { break };
         if realm.kind(&object) == Kind::Object(Class::Proxy) {
-            return None;
+            break;
         }
         if let Some(function) = realm
             .property(&object, &constructor)
@@ -431,12 +437,15 @@ pub(super) fn class_name<R: Realm>(realm: &mut R, object: &R::Value) -> Option<S
         {
             let text = text.into_lossy();
             if !text.is_empty() {
-                return Some(text);
+                names.push(text);
             }
+        }
+        if names.len() == most {
+            break;
         }
         current = realm.prototype(&object);
     }
-    None
+    names
 }
 
 /// Whether a key can follow a dot.

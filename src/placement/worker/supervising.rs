@@ -294,6 +294,13 @@ fn start(
     unsafe {
         command.pre_exec(move || {
             libc::setsid();
+            // What a supervisor waits for in its own way comes to cells, and to what they start, as ever.
+            let none = MaybeUninit::<libc::sigset_t>::zeroed().assume_init();
+            checked(libc::sigprocmask(
+                libc::SIG_SETMASK,
+                &raw const none,
+                std::ptr::null_mut(),
+            ))?;
             // This process has one thread, so that the signal means its death.
             checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0))?;
             if libc::getppid() as u32 != supervisor {

@@ -196,3 +196,58 @@ fn errors_of_the_prelude_name_the_cells_line() {
         );
     });
 }
+
+#[test]
+fn buffers_search_and_write_as_on_node() {
+    on_each_engine(|engine| {
+        let session = engine.javascript();
+        session
+            .cell(
+                "const b = Buffer.alloc(4), hello = Buffer.from('hello'); return [hello.lastIndexOf('l'), hello.lastIndexOf('l', 2), hello.indexOf('l', -2),\n\
+                 hello.lastIndexOf('z'), Buffer.from('aXbX').lastIndexOf('X'), b.write('€€'), b.toString('hex'), b.write('ffff', 'hex')]",
+            )
+            .returned(json!([3, 2, 3, -1, 3, 3, "e282ac00", 2]));
+        for (call, range) in [
+            ("writeUInt8(256)", ">= 0 and <= 255"),
+            ("writeInt8(-129)", ">= -128 and <= 127"),
+            ("writeInt16LE(40000)", ">= -32768 and <= 32767"),
+            ("writeUInt32BE(-1)", ">= 0 and <= 4294967295"),
+        ] {
+            let outcome = session.cell(&format!("b.{call}"));
+            let message = &outcome.raised("RangeError").message;
+            assert!(message.contains(range), "{call}: {message}");
+        }
+        session
+            .cell("b.writeInt8(-128); b.writeUInt16LE(65535, 1); b.writeFloatLE(1e300); return b.toString('hex')")
+            .returned(json!("0000807f"));
+    });
+}
+
+#[test]
+fn a_transfer_is_refused_and_not_taken_for_a_copy() {
+    on_each_engine(|engine| {
+        let session = engine.javascript();
+        let code = "const a = new ArrayBuffer(8); structuredClone(a, { transfer: [a] })";
+        session.cell(code).raised("NotSupportedError");
+        session
+            .cell("structuredClone(a, { transfer: [] }).byteLength")
+            .returned(json!(8));
+    });
+}
+
+#[test]
+fn an_error_of_a_class_of_ones_own_comes_from_where_it_was_made() {
+    on_each_engine(|engine| {
+        let session = engine.javascript();
+        let outcome = session.cell(
+            "class Base extends Error { constructor(m) {\n super(m) } }\nclass Mine extends Base {}\n\nfunction f() {\n  throw new Mine('mine')\n}\nf()",
+        );
+        let error = outcome.raised("Mine");
+        assert_eq!(error.line, Some(6), "{outcome:#?}");
+        let traceback = error.traceback.as_deref().unwrap_or_default();
+        assert!(
+            traceback.starts_with("Mine: mine\n    at f (<cell 1>:6:"),
+            "{traceback}"
+        );
+    });
+}

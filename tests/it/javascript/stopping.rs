@@ -306,3 +306,20 @@ fn an_async_generator_is_stopped_whatever_the_engine_makes_of_it() {
         }
     });
 }
+
+/// boa is stopped by its limits, which stand until they are lifted.
+#[test]
+fn a_stop_of_a_cell_that_does_not_parse_is_not_the_next_cells() {
+    on_each_engine(|engine| {
+        let session = engine.javascript();
+        let code = "[".repeat(100_000);
+        for milliseconds in [1, 5, 20] {
+            session
+                .cell_within(ms(milliseconds), &code)
+                .failed(FailureKind::Syntax);
+            session
+                .cell("const f = n => n && 1 + f(n - 1); f(100)")
+                .succeeded();
+        }
+    });
+}

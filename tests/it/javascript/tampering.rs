@@ -197,3 +197,21 @@ fn errors_keep_their_lines_whatever_is_set_about_stacks() {
         );
     });
 }
+
+/// A name of the platform that a cell declares is the cell's own, and the runtime's is what it was.
+#[test]
+fn a_name_of_the_platform_may_be_declared() {
+    on_each_engine(|engine| {
+        let session = engine.javascript();
+        session
+            .cell("const Array = 5, Boolean = 5, TypeError = 5, Map_ = new Map([[1, 2]]), set = new Set([3]);")
+            .succeeded();
+        session
+            .cell("console.log(Map_, set)")
+            .printed("Map(1) { 1 => 2 } Set(1) { 3 }\n");
+        session
+            .cell("new EventTarget().addEventListener('x', () => {}, { once: true }); new TextDecoder().decode(new Uint8Array([104, 105]))")
+            .returned(json!("hi"));
+        session.cell("structuredClone()").raised("TypeError");
+    });
+}

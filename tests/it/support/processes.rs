@@ -74,17 +74,26 @@ fn roles(role: &str) -> impl Iterator<Item = Process> {
         .filter(move |process| process.command.ends_with(role))
 }
 
+/// Halts a process of this test's.
+pub(crate) fn halt(id: i32) {
+    signal(id, libc::SIGSTOP);
+}
+
 /// Ends a process of this test's, as its own crash would, and waits until its end was noticed.
 pub(crate) fn kill(id: i32) {
+    signal(id, libc::SIGKILL);
+    super::eventually("its supervisor has reaped it", || {
+        !Path::new(&format!("/proc/{id}")).exists()
+    });
+}
+
+fn signal(id: i32, signal: libc::c_int) {
     assert!(
         descendants().iter().any(|process| process.id == id),
         "{id} is not ours"
     );
     // SAFETY: a process that this one has started, by way of a session.
-    unsafe { libc::kill(id, libc::SIGKILL) };
-    super::eventually("its supervisor has reaped it", || {
-        !Path::new(&format!("/proc/{id}")).exists()
-    });
+    unsafe { libc::kill(id, signal) };
 }
 
 /// How many descriptors this process has open.

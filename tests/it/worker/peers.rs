@@ -339,6 +339,22 @@ return [process.exitcode, squares, os.path.basename(os.path.realpath(sys.executa
     });
 }
 
+/// A supervisor waits for its children in its own way, which its workers and their children must not inherit.
+#[test]
+fn no_signal_is_blocked_in_a_worker() {
+    let session = open(builder());
+    let code = "
+import multiprocessing, signal, subprocess, sys
+told = []
+signal.signal(signal.SIGCHLD, lambda number, frame: told.append(number))
+blocked = 'import signal; print(list(signal.pthread_sigmask(signal.SIG_BLOCK, [])))'
+child = subprocess.run([sys.executable, '-c', blocked], capture_output=True, text=True)
+process = multiprocessing.get_context('forkserver').Process(target=print); process.start(); process.join(20)
+return [list(signal.pthread_sigmask(signal.SIG_BLOCK, [])), child.stdout, bool(told), process.exitcode]";
+    let outcome = session.cell(code);
+    assert_eq!(value(&outcome), r#"[[],"[]\n",true,0]"#, "{outcome:?}");
+}
+
 /// Functions of cells could not be unpickled in a pool: ipython/ipython#10894.
 #[test]
 fn a_pool_runs_the_functions_of_cells() {

@@ -8,7 +8,7 @@ use warmcell::{Cell, FailureKind, Language, Limits, RuntimeError, Session, Sessi
 use super::{Worker, builder, kind, notice, open, value};
 use crate::support::{
     Alone, Cells, Program, Server, eventually, in_own_process, ms, processes, settle, test_name,
-    warmcell,
+    timed, warmcell,
 };
 
 fn in_process() -> Worker {
@@ -82,14 +82,17 @@ fn a_spare_is_there_once_a_session_is_quiet_and_the_next_session_takes_it() {
             (is_spare, session)
         };
         eventually("a session takes a spare", || takes_a_spare().0);
-        // One that has died is no spare.
+        // One that has been halted is no spare, and one that has died is none.
         let own: i32 = value(&first.cell("import os\nreturn os.getpid()"))
             .parse()
             .unwrap();
-        for worker in processes::workers() {
-            if worker != own {
-                processes::kill(worker);
-            }
+        for spoil in [processes::halt, processes::kill] {
+            let others = processes::workers().into_iter();
+            others.filter(|worker| *worker != own).for_each(spoil);
+            let (took, (is_spare, quiet)) = timed(takes_a_spare);
+            assert!(!is_spare && took < ms(5000), "{took:?}");
+            eventually("a session takes a spare", || takes_a_spare().0);
+            drop(quiet);
         }
         assert_eq!(value(&takes_a_spare().1.cell("return 1 + 1")), "2");
         let other = open(builder().env_pass("WARMCELL_NONE").cwd("/"));

@@ -135,7 +135,9 @@
         length = undefined;
       }
       const bytes = new Uint8Array(bytesOf(String(text), encoding));
-      const count = min(bytes.length, length ?? Infinity, this.length - offset);
+      let count = min(bytes.length, length ?? Infinity, this.length - offset);
+      // A character goes whole or not at all.
+      if (encodingOf(encoding) === 'utf8') while (count > 0 && (bytes[count] & 0xc0) === 0x80) count--;
       for (let i = 0; i < count; i++) this[offset + i] = bytes[i];
       return count;
     }
@@ -147,11 +149,25 @@
     }
 
     indexOf(value, from = 0, encoding) {
-      const wanted = typeof value === 'number' ? [value & 255] : new Uint8Array(typeof value === 'string' ? bytesOf(value, encoding) : value);
+      if (typeof from === 'string') {
+        encoding = from;
+        from = 0;
+      }
+      const wanted = sought(value, encoding);
       for (let i = from < 0 ? max(0, this.length + from) : from; i + wanted.length <= this.length; i++) {
-        let j = 0;
-        while (j < wanted.length && this[i + j] === wanted[j]) j++;
-        if (j === wanted.length) return i;
+        if (isAt(this, i, wanted)) return i;
+      }
+      return -1;
+    }
+
+    lastIndexOf(value, from = this.length, encoding) {
+      if (typeof from === 'string') {
+        encoding = from;
+        from = this.length;
+      }
+      const wanted = sought(value, encoding);
+      for (let i = min(from < 0 ? this.length + from : from, this.length - wanted.length); i >= 0; i--) {
+        if (isAt(this, i, wanted)) return i;
       }
       return -1;
     }
@@ -160,6 +176,15 @@
       return this.indexOf(value, from, encoding) !== -1;
     }
   }
+
+  const sought = (value, encoding) =>
+    typeof value === 'number' ? [value & 255] : new Uint8Array(typeof value === 'string' ? bytesOf(value, encoding) : value);
+
+  const isAt = (buffer, place, wanted) => {
+    let i = 0;
+    while (i < wanted.length && buffer[place + i] === wanted[i]) i++;
+    return i === wanted.length;
+  };
 
   const sized = (size) => {
     if (typeof size !== 'number' || !(size >= 0)) {
@@ -197,6 +222,11 @@
   for (let i = 0; i < numbers.length; i++) {
     const name = numbers[i][0];
     const size = numbers[i][2];
+    // Whole numbers have their range; those of eight bytes have it as a type.
+    const isWhole = size < 8 && name !== 'Float';
+    const isSigned = name[0] === 'I';
+    const least = isWhole ? (isSigned ? -(2 ** (8 * size - 1)) : 0) : undefined;
+    const most = 2 ** (8 * size - (isSigned ? 1 : 0)) - 1;
     const get = DataView.prototype['get' + numbers[i][1]];
     const put = DataView.prototype['set' + numbers[i][1]];
     const orders = size === 1 ? [''] : ['LE', 'BE'];
@@ -208,6 +238,9 @@
           return apply(get, new DataView(this.buffer, this.byteOffset, this.length), [offset, little]);
         },
         ['write' + name + orders[j]](value, offset = 0) {
+          if (least !== undefined && (value < least || value > most)) {
+            throw new RangeError(`The value of "value" is out of range. It must be >= ${least} and <= ${most}. Received ${String(value)}`);
+          }
           checked(offset, size, this.length);
           apply(put, new DataView(this.buffer, this.byteOffset, this.length), [offset, value, little]);
           return offset + size;

@@ -4,7 +4,7 @@
 
   const {
     Array, ArrayBuffer, DataView, Date, Error, Map, Object, RegExp, Set, String, Uint8Array,
-    append, apply, construct, define, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, getTime,
+    TypeError, append, apply, construct, define, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, getTime,
     mapEach, mapGet, mapHas, mapSet, ownKeys, setAdd, setEach,
   } = intrinsics;
 
@@ -91,8 +91,13 @@
   const viewName = (value) => apply(viewTag, value, []);
 
   return {
-    structuredClone: function structuredClone(value) {
+    structuredClone: function structuredClone(value, options) {
       if (arguments.length === 0) throw new TypeError('The "value" argument must be specified');
+      // To copy what was to be moved would leave two of it, without a word.
+      const transfer = options?.transfer;
+      if (transfer !== undefined && transfer.length !== 0) {
+        throw new (load('events').DOMException)('`transfer` is not supported here: leave it out to have a copy.', 'NotSupportedError');
+      }
       const memory = new Map();
       const work = [];
 

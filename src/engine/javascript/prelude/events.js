@@ -39,7 +39,7 @@
     constructor(type, options = {}) {
       if (arguments.length === 0) throw new TypeError('The "type" argument must be specified');
       this.#type = String(type);
-      this.#cancelable = Boolean(options?.cancelable);
+      this.#cancelable = !!options?.cancelable;
     }
 
     get type() {
@@ -100,7 +100,7 @@
 
     addEventListener(type, callback, options) {
       if (callback === null || callback === undefined) return;
-      const once = typeof options === 'object' && options !== null && Boolean(options.once);
+      const once = typeof options === 'object' && options !== null && !!options.once;
       for (let i = 0; i < this.#listeners.length; i++) {
         if (this.#listeners[i].type === String(type) && this.#listeners[i].callback === callback) return;
       }

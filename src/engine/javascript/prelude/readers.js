@@ -3,6 +3,8 @@
   'use strict';
 
   const { apply, getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
+  // Looked up later, it would be what a cell has made of the name.
+  const OriginalArray = Array;
   const getter = (object, name) => getOwnPropertyDescriptor(object, name).get;
 
   const getTime = Date.prototype.getTime;
@@ -59,7 +61,7 @@
     // Keys and values in turn.
     mapEntries: (map, limit) => {
       const iterator = apply(mapEntries, map, []);
-      const flat = new Array(limit * 2);
+      const flat = new OriginalArray(limit * 2);
       let length = 0;
       while (length < limit * 2) {
         const step = apply(mapNext, iterator, []);
@@ -73,7 +75,7 @@
     },
     setValues: (set, limit) => {
       const iterator = apply(setValues, set, []);
-      const flat = new Array(limit);
+      const flat = new OriginalArray(limit);
       let length = 0;
       while (length < limit) {
         const step = apply(setNext, iterator, []);

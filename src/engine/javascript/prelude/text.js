@@ -41,8 +41,8 @@
       if (this.#name === undefined) {
         throw new RangeError(`The "${label}" encoding is not supported`);
       }
-      this.#fatal = Boolean(options?.fatal);
-      this.#ignoreBOM = Boolean(options?.ignoreBOM);
+      this.#fatal = !!options?.fatal;
+      this.#ignoreBOM = !!options?.ignoreBOM;
     }
 
     get encoding() {

@@ -1,6 +1,7 @@
 //! How a worker begins, is replaced by its backup, and ends; what its supervisor is asked for on the way.
 
 use std::collections::VecDeque;
+use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -159,8 +160,13 @@ impl Process {
         Ok(())
     }
 
-    /// Whether it lives and has nothing to say.
+    /// Whether it lives, can be woken and has nothing to say.
     pub(in super::super) fn is_waiting(&mut self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id)).unwrap_or_default();
+        let state = stat.rsplit_once(") ").map(|(_, state)| state);
+        if state.is_none_or(|state| state.starts_with(['T', 't'])) {
+            return false;
+        }
         let listener = Listener {
             transcript: &Transcript::new(&Limits::default()),
             origin: Origin::Background,
