@@ -387,18 +387,24 @@ impl Tender {
             Ending::Died(death) => death.text,
         };
         let last = self.last;
-        let became = match self.restore(None) {
-            Ok(cell) if cell == last => "the session is as it was".to_owned(),
-            Ok(cell) => {
-                self.stand(SessionState::Restored);
-                format!("the session is {}", after(cell))
-            }
-            Err(_) => {
-                self.stand(SessionState::Lost);
-                "everything the session held is gone".to_owned()
-            }
+        let (state, became) = match self.restore(None) {
+            Ok(cell) if cell == last => (SessionState::Kept, "the session is as it was".to_owned()),
+            Ok(cell) => (
+                SessionState::Restored,
+                format!("the session is {}", after(cell)),
+            ),
+            Err(_) => (
+                SessionState::Lost,
+                "everything the session held is gone".to_owned(),
+            ),
         };
-        Err(RuntimeError::Unavailable(format!("{death}; {became}")))
+        let text = format!("{death}; {became}");
+        if state != SessionState::Kept {
+            // Whoever asked may be another than who reads the next outcome.
+            self.stand(state);
+            self.news.push(text.clone());
+        }
+        Err(RuntimeError::Unavailable(text))
     }
 
     fn inspect(&mut self) -> Result<Vec<Variable>, RuntimeError> {

@@ -156,6 +156,14 @@ fn what_is_not_supported_is_refused_by_name() {
             );
         }
         let session = engine.typescript();
+        let outcome =
+            session.cell("namespace N {\n export const a = 1\n export let b = 2, c = 3 }");
+        let error = outcome.failed(FailureKind::Syntax);
+        assert_eq!(
+            error.message,
+            "a namespace that exports a variable is not supported"
+        );
+        assert_eq!((error.line, error.hint.is_some()), (Some(3), true));
         for code in ["const x = <div>text</div>", "enum E { A", "let x: = 1"] {
             session.cell(code).failed(FailureKind::Syntax);
         }

@@ -5,6 +5,7 @@ use std::path::Path;
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{ImportDeclarationSpecifier, Program, Statement};
 use oxc_codegen::{Codegen, CodegenOptions};
+use oxc_diagnostics::OxcDiagnostic;
 use oxc_semantic::SemanticBuilder;
 use oxc_transformer::{TransformOptions, Transformer};
 
@@ -34,6 +35,15 @@ pub(super) fn to_javascript<'a>(
         Transformer::new(allocator, path, &options).build_with_scoping(scoping, &mut program);
     if let Some(diagnostic) = transformed.diagnostics.errors().next() {
         return Err(fault_of(source, 0, diagnostic));
+    }
+    // A warning to the transformer; but what it makes of it gives other values than TypeScript does.
+    let is_live = |diagnostic: &&OxcDiagnostic| diagnostic.message.contains("exporting non-const");
+    if let Some(diagnostic) = transformed.diagnostics.iter().find(is_live) {
+        return Err(SyntaxFault {
+            message: "a namespace that exports a variable is not supported".to_owned(),
+            hint: Some("export a `const`, or functions that read and set the variable".to_owned()),
+            ..fault_of(source, 0, diagnostic)
+        });
     }
     let codegen = CodegenOptions {
         source_map_path: Some(path.into()),

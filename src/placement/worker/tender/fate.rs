@@ -195,7 +195,12 @@ impl Tender {
             });
         }
         match self.restore(Some(undone)) {
-            Ok(_) => Ok(undone),
+            Ok(_) => {
+                if !self.news.is_empty() {
+                    self.news.push(format!("then cell {undone} was undone"));
+                }
+                Ok(undone)
+            }
             Err(why) => {
                 self.stand(SessionState::Lost);
                 let text =
