@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::lease::{Claim, Entry, Key};
+use crate::artifacts::{Artifact, ArtifactPart};
 use crate::runtime::{CodeRuntime, Language, RuntimeError, SessionBuilder};
 use crate::session::Session;
 
@@ -315,6 +316,34 @@ impl Registry {
             key(one).cmp(&key(other))
         });
         listed
+    }
+
+    /// Reads a part of a file that one of the sessions has written, as [`Session::artifact`] does.
+    ///
+    /// # Errors
+    ///
+    /// When none of the sessions that live has written it, or it cannot be read any more.
+    pub fn artifact(&self, file: &str, part: ArtifactPart) -> Result<Artifact, RuntimeError> {
+        let sessions: Vec<Session> = {
+            let table = self.lock();
+            let entries = table.entries.values();
+            entries
+                .filter_map(|entry| entry.session.get().cloned())
+                .collect()
+        };
+        let shown: String = file.chars().take(200).collect();
+        let mut problem = RuntimeError::InvalidOption(format!(
+            "{shown:?} is no file that a session has written which is alive"
+        ));
+        for session in sessions {
+            match session.artifact(file, part) {
+                Ok(artifact) => return Ok(artifact),
+                // It has written the file, and knows what has become of it.
+                Err(error @ RuntimeError::Refused(_)) => problem = error,
+                Err(_) => {}
+            }
+        }
+        Err(problem)
     }
 
     fn find(&self, key: &Key) -> Option<Claim> {

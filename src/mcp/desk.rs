@@ -1,9 +1,10 @@
-//! [`Desk`]: the three tools, the sessions they are about, and the cells that nobody waits for.
+//! [`Desk`]: the tools, the sessions they are about, and the cells that nobody waits for.
 //!
 //! What goes wrong in a call is a result that says so, for the model to read, and never an error of the protocol.
 //!
 //! Locks: one on the list of cells, held for a look or a change, never across an await.
 
+use std::fmt::Write;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::json;
 use warmcell::tool::{self, Arguments, Call, DEFAULT_SESSION, Rendering};
-use warmcell::{Cell, Language, Outcome, Registry};
+use warmcell::{ArtifactPart, Cell, Language, Outcome, Registry};
 
 use super::Settings;
 use super::running::Running;
@@ -24,6 +25,10 @@ pub(super) const WAIT_SECONDS: RangeInclusive<u32> = 0..=3600;
 
 /// How many ended cells are kept whose outcomes nobody has asked for; the oldest goes first.
 const KEPT_CELLS: usize = 32;
+
+/// How many lines of a file one call reads when it does not say, and at most.
+const LINES: u64 = 200;
+const MOST_LINES: u64 = 10_000;
 
 /// How large an outcome may be as data, in bytes of JSON.
 const STRUCTURED_BYTES: usize = 1 << 20;
@@ -259,6 +264,42 @@ impl Desk {
             )),
         };
         self.with_earlier(&earlier, result)
+    }
+
+    /// Reads what a result left out, for clients that see no file of the server's, and cells in a sandbox, which do not either.
+    pub(super) async fn read_output(&self, mut arguments: Arguments) -> CallToolResult {
+        let read = arguments.text("path").and_then(|path| {
+            let offset = arguments.whole("offset")?.unwrap_or(0);
+            let lines = arguments.whole("lines")?.unwrap_or(LINES);
+            arguments.finish()?;
+            Ok((path, offset, lines.clamp(1, MOST_LINES)))
+        });
+        let (path, offset, lines) = match read {
+            Ok((Some(path), offset, lines)) => (path, offset, lines),
+            Ok((None, ..)) => return refusal("`path` is missing: give one that a result names"),
+            Err(problem) => return refusal(&problem.to_string()),
+        };
+        let part = ArtifactPart::lines().from(offset).most(lines);
+        let artifact = match self.registry.artifact(&path, part) {
+            Ok(artifact) => artifact,
+            Err(problem) => return refusal(&problem.to_string()),
+        };
+        let Some(mut text) = artifact.text else {
+            return refusal("the file is no text: it is an image, or other data");
+        };
+        let whole = text.len();
+        text.truncate(text.floor_char_boundary(self.settings.bytes));
+        let mut about = format!("{} bytes in all, from line {offset} on", artifact.bytes);
+        if text.len() < whole {
+            let _ = write!(
+                about,
+                "; cut after {} bytes: ask for fewer lines",
+                text.len()
+            );
+        } else if let Some(next) = artifact.next_offset {
+            let _ = write!(about, "; the next part has the `offset` {next}");
+        }
+        told(format!("{about}\n{text}"))
     }
 
     async fn wait(&self, running: &Running, time: Duration, caller: &impl Caller) -> Waited {

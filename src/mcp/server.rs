@@ -84,11 +84,12 @@ impl ServerHandler for Server {
             "run_code" => self.desk.run_code(arguments, &client).await,
             "wait_cell" => self.desk.wait_cell(arguments, &client).await,
             "reset_session" => self.desk.reset_session(arguments).await,
+            "read_output" => self.desk.read_output(arguments).await,
             unknown => {
                 let unknown: String = unknown.chars().take(60).collect();
                 return Err(ErrorData::invalid_params(
                     format!(
-                        "there is no tool `{unknown}`: there are `run_code`, `wait_cell` and `reset_session`"
+                        "there is no tool `{unknown}`: there are `run_code`, `wait_cell`, `reset_session` and `read_output`"
                     ),
                     None,
                 ));

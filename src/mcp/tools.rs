@@ -54,6 +54,21 @@ pub(super) fn list(settings: &Settings) -> Vec<Tool> {
                 .idempotent(true)
                 .open_world(false),
         ),
+        tool(
+            "read_output",
+            "Reads a part of a file that a result names: of output that was cut, or of a large value.",
+            json!({
+                "path": { "type": "string", "description": "The file, as the result names it." },
+                "offset": { "type": "integer", "minimum": 0, "description": "How many lines to pass over. Default: 0." },
+                "lines": { "type": "integer", "minimum": 1, "description": "How many lines to read. Default: 200." },
+            }),
+            &["path"],
+            ToolAnnotations::with_title("Read output")
+                .read_only(true)
+                .destructive(false)
+                .idempotent(true)
+                .open_world(false),
+        ),
     ]
 }
 

@@ -71,6 +71,21 @@ impl Arguments {
         }
     }
 
+    /// A whole number that is not negative.
+    ///
+    /// # Errors
+    ///
+    /// When it is something else.
+    pub fn whole(&mut self, name: &'static str) -> Result<Option<u64>, InvalidArguments> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(given) => match given.as_u64() {
+                Some(number) => Ok(Some(number)),
+                None => Err(wrong(name, "a whole number from 0 on", &given)),
+            },
+        }
+    }
+
     /// A number of seconds within a range.
     ///
     /// # Errors

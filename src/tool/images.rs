@@ -68,21 +68,18 @@ pub fn images(outcomes: &[Outcome], bytes: usize) -> Vec<Image<'_>> {
 }
 
 fn of_entry(display: &Display) -> Option<(&'static str, &str)> {
-    candidates(display).find(|(mime_type, data)| problem(mime_type, data).is_none())
-}
-
-/// Why an entry's image cannot be shown to a model.
-pub(super) fn unfit(display: &Display) -> Option<&'static str> {
-    let mut problems = candidates(display).map(|(mime_type, data)| problem(mime_type, data));
-    let first = problems.next()?;
-    problems.fold(first, |one, other| one.and(other))
-}
-
-fn candidates(display: &Display) -> impl Iterator<Item = (&'static str, &str)> {
-    TYPES.into_iter().filter_map(|mime_type| {
+    TYPES.into_iter().find_map(|mime_type| {
         let data = display.data.get(mime_type).and_then(Value::as_str)?;
-        Some((mime_type, data))
+        problem(mime_type, data)
+            .is_none()
+            .then_some((mime_type, data))
     })
+}
+
+/// Why what is of a type that models take cannot be shown to one.
+pub(super) fn unfit(mime_type: &str, content: &Value) -> Option<&'static str> {
+    let data = content.as_str().filter(|_| TYPES.contains(&mime_type))?;
+    problem(mime_type, data)
 }
 
 /// A program can show anything as an image; who cannot decode it may refuse the whole result.

@@ -19,7 +19,10 @@ fn the_tools_are_few_and_flat() {
             .iter()
             .filter_map(|tool| tool["name"].as_str())
             .collect();
-        assert_eq!(names, ["run_code", "wait_cell", "reset_session"]);
+        assert_eq!(
+            names,
+            ["run_code", "wait_cell", "reset_session", "read_output"]
+        );
         let arguments: Vec<Vec<&str>> = tools
             .iter()
             .map(|tool| {
@@ -41,20 +44,25 @@ fn the_tools_are_few_and_flat() {
                 ],
                 vec!["session", "stop", "wait_seconds"],
                 vec!["language", "session"],
+                vec!["lines", "offset", "path"],
             ]
         );
         let required: Vec<&Value> = tools
             .iter()
             .map(|tool| &tool["inputSchema"]["required"])
             .collect();
-        assert_eq!(required, [&json!(["code"]), &json!([]), &json!([])]);
+        assert_eq!(
+            required,
+            [&json!(["code"]), &json!([]), &json!([]), &json!(["path"])]
+        );
         for tool in &tools {
             let text = tool["inputSchema"].to_string();
             for nested in ["oneOf", "anyOf", "$ref", "$defs"] {
                 assert!(!text.contains(nested), "{text}");
             }
             assert_eq!(tool["inputSchema"]["additionalProperties"], false);
-            assert_eq!(tool["annotations"]["readOnlyHint"], false);
+            let reads = tool["name"] == "read_output";
+            assert_eq!(tool["annotations"]["readOnlyHint"], reads);
         }
         assert_eq!(tools[0]["annotations"]["destructiveHint"], true);
         assert_eq!(tools[1]["annotations"]["destructiveHint"], false);
@@ -136,19 +144,23 @@ fn sessions_and_languages_are_apart() {
 fn an_image_is_shown_as_one() {
     let options = ["--image-bytes", "100", "--no-artifacts"];
     let mut client = Workspace::new().client(Protocol::Newest, &options);
-    let plot = "class Plot:\n    def __init__(self, n): self.n = n\n    def __repr__(self): return 'Plot()'\n    def _repr_png_(self): return b'\\x89PNG' + b'x' * self.n\n";
-    client.ok(plot);
-    let result = client.call("run_code", json!({ "code": "Plot(2)" }));
+    let pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg==";
+    let plot = format!(
+        "import base64\nclass Plot:\n    def __init__(self, n): self.n = n\n    def __repr__(self): return 'Plot()'\n    \
+         def _repr_png_(self): pixel = base64.b64decode('{pixel}'); return pixel[:-12] + b'x' * self.n + pixel[-12:]\n"
+    );
+    client.ok(&plot);
+    let result = client.call("run_code", json!({ "code": "Plot(0)" }));
     let (is_error, text) = read(&result);
     assert!(!is_error);
     assert!(
-        text.ends_with("display 1: image/png (6 bytes), text/plain (6 bytes), attached\ndisplay 1, text/plain (6 bytes):\nPlot()\n"),
+        text.ends_with("ms\ndisplay 1: image/png (67 bytes), text/plain (6 bytes), attached\n"),
         "{text}"
     );
     let image = &result["content"][1];
     assert_eq!(
         (&image["type"], &image["mimeType"], &image["data"]),
-        (&json!("image"), &json!("image/png"), &json!("iVBOR3h4"))
+        (&json!("image"), &json!("image/png"), &json!(pixel))
     );
     // One that is over the budget is named and not sent.
     let result = client.call("run_code", json!({ "code": "Plot(200)" }));
@@ -156,7 +168,7 @@ fn an_image_is_shown_as_one() {
     assert!(
         read(&result)
             .1
-            .contains("display 1: image/png (204 bytes), text/plain (6 bytes)\n"),
+            .contains("display 1: image/png (267 bytes), text/plain (6 bytes)\n"),
         "{result}"
     );
     client.finish();

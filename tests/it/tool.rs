@@ -64,7 +64,7 @@ fn displays_are_named_and_text_is_shown() {
     assert_eq!(
         rendered(fields.clone()),
         "python, session `main`, cell 3: ok in 12 ms\n\
-         display 2: image/png (8 bytes), text/plain (8 bytes)\n\
+         display 2: image/png (8 bytes, no whole image of that type), text/plain (8 bytes)\n\
          display 3: application/x-thing (5 bytes), in `/tmp/thing`\n\
          display 1, text/plain (6 bytes):\n{1, 2}\n\
          display 2, text/plain (8 bytes):\n<Figure>\n"
@@ -72,7 +72,7 @@ fn displays_are_named_and_text_is_shown() {
     let outcomes = [outcome(fields)];
     let text = tool::render(&outcomes, &rendering().image_bytes(1000));
     assert!(
-        text.contains("display 2: image/png (8 bytes), text/plain (8 bytes), attached\n"),
+        text.contains("display 2: image/png (8 bytes, no whole image of that type), text/plain (8 bytes), attached\n"),
         "{text}"
     );
     let images = tool::images(&outcomes, 1000);
@@ -128,7 +128,7 @@ fn what_is_not_as_it_was_shown_is_said() {
         text,
         "python, session `main`, cell 3: ok in 12 ms\n\
          cut: display 3, text/plain, 6 bytes, 3 lines left out\n\
-         display 1: image/png (8 bytes, scaled from 40 x 30 pixels, 9000 bytes), in `/tmp/figure.png`\n\
+         display 1: image/png (8 bytes, scaled from 40 x 30 pixels, 9000 bytes, no whole image of that type), in `/tmp/figure.png`\n\
          display 2: image/png (7 bytes) left out: it is not base64, text/html (5000 bytes) left out\n\
          18 more displays are left out\n\
          display 3, text/plain (10 bytes, 5 lines; 6 bytes left out):\na\n[6 bytes, 3 lines left out]\nb\n"

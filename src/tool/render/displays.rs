@@ -117,8 +117,13 @@ pub(super) fn list(outcome: &Outcome, readable: &[Readable<'_>], attached: &[usi
                 }
                 _ => String::new(),
             };
+            let unfit = match attached.contains(&index) {
+                true => None,
+                false => unfit(mime, content),
+            };
+            let unfit = unfit.map_or(String::new(), |problem| format!(", {problem}"));
             format!(
-                "{} ({} bytes{scaled})",
+                "{} ({} bytes{scaled}{unfit})",
                 clipped(mime, NAME),
                 size(mime, content)
             )
@@ -127,8 +132,6 @@ pub(super) fn list(outcome: &Outcome, readable: &[Readable<'_>], attached: &[usi
         let _ = write!(text, "display {}: {}", index + 1, types.join(", "));
         if attached.contains(&index) {
             text.push_str(", attached");
-        } else if let Some(problem) = unfit(entry) {
-            let _ = write!(text, ", which is {problem}");
         }
         if let Some(file) = &entry.file {
             let _ = write!(text, ", in `{}`", clipped(file, PATH));

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Program, Protocol, Workspace, each, warmcell};
+use crate::support::{Program, Protocol, Workspace, each, read, warmcell};
 
 /// What the server says of a workspace that it refuses.
 fn refusal(workspace: &Workspace, options: &[&str]) -> (i32, String) {
@@ -41,6 +41,45 @@ fn the_file_chooses_what_no_flag_does() {
         &["--sandbox", "workspace-write", "--timeout", "20"],
     );
     client.ok("open('x', 'w').close()");
+    client.finish();
+}
+
+/// A cell in a sandbox cannot read what lies outside of its workspace, and the model is told of files there.
+#[test]
+fn what_a_result_left_out_can_be_read() {
+    let workspace = Workspace::new();
+    let mut client = workspace.client(Protocol::Handshake, &[]);
+    let text = client.ok("for i in range(200_000): print('line', i)");
+    let (_, rest) = text.split_once("the whole is in `").expect(&text);
+    let path = rest.split('`').next().unwrap();
+    let (is_error, text) = read(&client.call(
+        "read_output",
+        json!({ "path": path, "offset": 100_000, "lines": 2 }),
+    ));
+    assert_eq!(
+        (is_error, text.as_str()),
+        (
+            false,
+            "2288890 bytes in all, from line 100000 on; the next part has the `offset` 100002\nline 100000\nline 100001\n"
+        )
+    );
+    let (is_error, text) =
+        read(&client.call("read_output", json!({ "path": path, "lines": 10_000 })));
+    assert!(!is_error && text.contains("; cut after 16384 bytes: ask for fewer lines\nline 0\n"));
+    for (arguments, expected) in [
+        (json!({}), "`path` is missing: give one that a result names"),
+        (
+            json!({ "path": "/etc/passwd" }),
+            "\"/etc/passwd\" is no file that a session has written which is alive",
+        ),
+        (
+            json!({ "path": path, "offset": -1 }),
+            "`offset` must be a whole number from 0 on, not -1",
+        ),
+    ] {
+        let (is_error, text) = read(&client.call("read_output", arguments));
+        assert!(is_error && text.contains(expected), "{text}");
+    }
     client.finish();
 }
 
