@@ -133,30 +133,16 @@ fn attempt<'py>(
     arguments: &Bound<'py, PyTuple>,
     keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<(Option<Bound<'py, PyAny>>, Option<String>)> {
-    let (result, is_given_up) = interrupt::within_share(py, || {
-        function
-            .call(arguments, keywords)
-            .map_err(|error| match is_final(py, &error) {
-                true => Problem::Final(error),
-                false => Problem::Raised(told(&error, py)),
-            })
-    });
-    if is_given_up {
-        return Ok((None, Some(format!("{what} took too long and was given up"))));
-    }
-    match result {
-        Ok(content) => Ok((Some(content), None)),
-        Err(Problem::Final(error)) => Err(error),
-        Err(Problem::Raised(text)) => Ok((None, Some(format!("{what} raised {text}")))),
-    }
-}
-
-/// What an object was asked for did not come.
-enum Problem {
-    /// The cell ends by it.
-    Final(PyErr),
-    /// It is told.
-    Raised(String),
+    let content = interrupt::within_share(py, || match function.call(arguments, keywords) {
+        Ok(content) => Ok(Ok(content)),
+        Err(error) if is_final(py, &error) => Err(error),
+        Err(error) => Ok(Err(told(&error, py))),
+    })?;
+    Ok(match content {
+        Some(Ok(content)) => (Some(content), None),
+        Some(Err(raised)) => (None, Some(format!("{what} raised {raised}"))),
+        None => (None, Some(format!("{what} took too long and was given up"))),
+    })
 }
 
 fn is_final(py: Python<'_>, error: &PyErr) -> bool {
@@ -182,7 +168,7 @@ fn told(error: &PyErr, py: Python<'_>) -> String {
 /// A value's `repr`.
 #[pyfunction]
 fn plain(value: &Bound<'_, PyAny>) -> PyResult<String> {
-    match value.repr() {
+    match interrupt::passing_on(value.py(), || value.repr()) {
         Ok(text) => Ok(failure::cut(
             text.to_string_lossy().into_owned(),
             TEXT_BYTES,

@@ -136,7 +136,8 @@ impl PythonSession {
                 failure.traceback = failure
                     .traceback
                     .take()
-                    .map(|text| without_last_line(&text));
+                    .map(|text| without_last_line(&text))
+                    .filter(|text| !text.is_empty());
             }
             children::kill_those_of_the_cell();
             children::forget();
