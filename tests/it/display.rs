@@ -91,6 +91,8 @@ fn a_stop_of_the_cell_is_never_taken_for_a_form_that_took_too_long() {
                 std::fs::remove_file(&asked).unwrap();
             },
         );
+        let outcome = session.cell_within(ms(300), "while True: display(Sleeps())");
+        outcome.failed(FailureKind::Timeout);
         session.cell("after").returned(serde_json::json!([]));
     });
 }
