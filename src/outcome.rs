@@ -243,13 +243,17 @@ pub struct Failure {
     pub hint: Option<String>,
 }
 
+/// Longest message of a failure, in bytes. Engines cut those of programs sooner and in their middle; this is for their own, in
+/// which names of a program's may stand.
+const MESSAGE_BYTES: usize = 32 << 10;
+
 impl Failure {
     /// A failure of `kind` that says `message` and nothing more.
     pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             name: None,
-            message: message.into(),
+            message: beginning(message.into(), MESSAGE_BYTES),
             traceback: None,
             line: None,
             column: None,
@@ -269,12 +273,31 @@ impl Failure {
         }
     }
 
+    /// The same failure, of an exception of that class.
+    #[cfg(any(feature = "python", feature = "_javascript"))]
+    pub(crate) fn with_name(mut self, name: impl Into<String>) -> Self {
+        /// In bytes: a program may call its exceptions anything.
+        const NAME_BYTES: usize = 1 << 10;
+        self.name = Some(beginning(name.into(), NAME_BYTES));
+        self
+    }
+
     /// The same failure, which also says what to do.
     #[cfg(feature = "_javascript")]
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
+}
+
+/// As much of a text as fits, between characters.
+fn beginning(mut text: String, most: usize) -> String {
+    const MARK: &str = "...";
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most - MARK.len()));
+        text.push_str(MARK);
+    }
+    text
 }
 
 /// The kinds of failure, the same in every language and placement.
@@ -342,4 +365,16 @@ pub enum SessionState {
     Restored,
     /// Earlier bindings are gone.
     Lost,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beginning;
+
+    #[test]
+    fn a_text_over_its_budget_is_cut_between_characters() {
+        assert_eq!(beginning("abcdef".to_owned(), 6), "abcdef");
+        assert_eq!(beginning("abcdefg".to_owned(), 6), "abc...");
+        assert_eq!(beginning("äöüß".to_owned(), 6), "ä...");
+    }
 }

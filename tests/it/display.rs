@@ -45,3 +45,84 @@ fn a_cell_is_cancelled_while_an_object_is_asked_for_its_forms() {
         session.cell("keep + 1").returned(serde_json::json!(42));
     });
 }
+
+/// Whatever the code that is asked for a form makes of an interrupt, it is the cell's: nothing of it runs on.
+#[test]
+fn a_stop_of_the_cell_is_never_taken_for_a_form_that_took_too_long() {
+    each(builders(), |builder| {
+        let turn = turn();
+        let session = turn.open(builder);
+        let folder = tempfile::tempdir().unwrap();
+        let asked = folder.path().join("asked");
+        session
+            .cell(&format!(
+                "import asyncio, pathlib, time\nasked = pathlib.Path({asked:?})\nafter = []\n{CLASSES}"
+            ))
+            .succeeded();
+        each(
+            [
+                "display(Sleeps())\nafter.append(1); print('after')",
+                "Sleeps()",
+                "for i in range(5): display(Sleeps())\nafter.append(1)",
+                "display(Loops())\nafter.append(1); print('after')",
+                "Loops()",
+                "display(Resists())\nafter.append(1); print('after')",
+                "Resists()",
+                "for i in range(5): display(Resists())\nafter.append(1)",
+                "display(Swallows())\nafter.append(1); print('after')",
+                "Swallows()",
+                "display(SwallowsInRepr())\nafter.append(1)",
+                "SwallowsInRepr()",
+                "display(ShowsItself())\nafter.append(1)",
+                "AnyAttribute()",
+                "await asyncio.sleep(0)\ndisplay(Sleeps())\nafter.append(1)",
+                "async def other():\n    display(Sleeps())\n    await asyncio.sleep(60)\nawait asyncio.gather(other())\nafter.append(1)",
+            ],
+            |code| {
+                let execution = session.start(code);
+                let canceller = execution.canceller();
+                eventually("a form is asked for", || asked.exists());
+                canceller.cancel();
+                let (took, outcome) = timed(|| settle(execution));
+                let error = outcome.failed(FailureKind::Cancelled);
+                assert_ne!(error.traceback.as_deref(), Some(""), "{code}");
+                assert!(took < ms(1500), "{code}: {took:?}");
+                outcome.printed("");
+                std::fs::remove_file(&asked).unwrap();
+            },
+        );
+        let outcome = session.cell_within(ms(300), "while True: display(Sleeps())");
+        outcome.failed(FailureKind::Timeout);
+        session.cell("after").returned(serde_json::json!([]));
+    });
+}
+
+/// Each says that it was asked, and takes longer than the test.
+const CLASSES: &str = "
+def wait():
+    asked.touch()
+    time.sleep(60)
+class Sleeps:
+    def _repr_html_(self): wait()
+class Loops:
+    def _repr_html_(self):
+        asked.touch()
+        while True: pass
+class Resists:
+    def _repr_html_(self):
+        while True:
+            try: wait()
+            except BaseException: pass
+class Swallows:
+    def _repr_html_(self):
+        try: wait()
+        except BaseException: return 'swallowed'
+class SwallowsInRepr:
+    def __repr__(self):
+        try: wait()
+        except BaseException: raise ValueError('swallowed')
+class ShowsItself:
+    def _ipython_display_(self): display(Sleeps())
+class AnyAttribute:
+    def __getattribute__(self, name): wait()
+";

@@ -55,7 +55,7 @@ fn each_part_of_an_outcome_has_its_place() {
 
 #[test]
 fn displays_are_named_and_text_is_shown() {
-    let png = "iVBORw0KGgo=";
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg==";
     let fields = json!({ "display": [
         { "data": { "text/plain": "{1, 2}" } },
         { "data": { "text/plain": "<Figure>", "image/png": png } },
@@ -64,7 +64,7 @@ fn displays_are_named_and_text_is_shown() {
     assert_eq!(
         rendered(fields.clone()),
         "python, session `main`, cell 3: ok in 12 ms\n\
-         display 2: image/png (8 bytes, no whole image of that type), text/plain (8 bytes)\n\
+         display 2: image/png (67 bytes), text/plain (8 bytes)\n\
          display 3: application/x-thing (5 bytes), in `/tmp/thing`\n\
          display 1, text/plain (6 bytes):\n{1, 2}\n\
          display 2, text/plain (8 bytes):\n<Figure>\n"
@@ -72,7 +72,7 @@ fn displays_are_named_and_text_is_shown() {
     let outcomes = [outcome(fields)];
     let text = tool::render(&outcomes, &rendering().image_bytes(1000));
     assert!(
-        text.contains("display 2: image/png (8 bytes, no whole image of that type), text/plain (8 bytes), attached\n"),
+        text.contains("display 2: image/png (67 bytes), text/plain (8 bytes), attached\n"),
         "{text}"
     );
     let images = tool::images(&outcomes, 1000);

@@ -314,8 +314,8 @@ impl Cells {
             Abrupt::Recursion(stack) => {
                 let mut failure =
                     Failure::new(FailureKind::Exception, "Maximum call stack size exceeded")
+                        .with_name("RangeError")
                         .with_hint("recurse less deeply, or use a loop");
-                failure.name = Some("RangeError".to_owned());
                 failure::place(&mut failure, &sources, stack.as_deref(), file);
                 failure
             }

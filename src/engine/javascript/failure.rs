@@ -15,8 +15,7 @@ const MAX_MESSAGE: usize = 16 << 10;
 
 /// A source that did not parse.
 pub(super) fn syntax(fault: SyntaxFault, source: &str, file: &str) -> Failure {
-    let mut failure = Failure::new(FailureKind::Syntax, fault.message);
-    failure.name = Some("SyntaxError".to_owned());
+    let mut failure = Failure::new(FailureKind::Syntax, fault.message).with_name("SyntaxError");
     failure.hint = fault.hint;
     if let Some(position) = fault.position {
         failure.line = Some(position.line);
@@ -63,8 +62,8 @@ pub(super) fn thrown<R: Realm>(
     let mut failure = Failure::new(
         FailureKind::Exception,
         cut(inherited_text(realm, thrown, "message").unwrap_or_default()),
-    );
-    failure.name = Some(error_name(realm, thrown, constructor.as_deref()));
+    )
+    .with_name(error_name(realm, thrown, constructor.as_deref()));
     let here = frames
         .iter()
         .find(|frame| frame.file == file && frame.position.is_some());

@@ -214,8 +214,12 @@ pub(super) fn current_thread_id(_py: Python<'_>) -> i64 {
 
 /// The name of an object's type, read from the type's C struct: no code of the program runs.
 pub(super) fn type_name(object: &Bound<'_, PyAny>) -> String {
-    let type_object = object.get_type();
-    let full = full_type_name(&type_object).to_string_lossy();
+    class_name(&object.get_type())
+}
+
+/// The name of a type, read likewise.
+pub(super) fn class_name(type_object: &Bound<'_, PyType>) -> String {
+    let full = full_type_name(type_object).to_string_lossy();
     // A class made by Python code has its bare name there, one of C code its module's path before it.
     full.rsplit('.').next().unwrap_or(&full).to_owned()
 }

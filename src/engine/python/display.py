@@ -1,6 +1,7 @@
 """How objects show themselves: IPython's conventions, without IPython.
 
-The engine puts `attempt`, `plain`, `publish`, `clear` and `note` here, which reach the program's code and the outcome.
+The engine puts `attempt`, `plain`, `publish`, `clear`, `note` and `tell` here, which reach the program's code and the
+outcome.
 """
 
 from binascii import b2a_base64, b2a_hex
@@ -91,7 +92,7 @@ def fresh_name():
 def show_raw(data, metadata, name, updates):
     if not isinstance(data, dict):
         raise TypeError(f"a raw display is a dict of contents by MIME type, not {type(data).__name__}")
-    tell("a bundle", publish({mime: encoded(mime, content) for mime, content in data.items()}, metadata, name, updates))
+    publish({mime: encoded(mime, content) for mime, content in data.items()}, metadata, name, updates)
 
 
 def show(value, include=None, exclude=None, metadata=None, name=None, updates=False):
@@ -102,16 +103,15 @@ def show(value, include=None, exclude=None, metadata=None, name=None, updates=Fa
         if shown:
             return
     forms.problem(problem)
+    text = None
     try:
         if forms.wanted("text/plain"):
-            forms.data["text/plain"] = plain(value)
+            text = plain(value)
         forms.gather(methods)
-        forms.drop_what_says_nothing()
     finally:
         # What is there by then is shown also when the cell is stopped meanwhile.
         merge(forms.metadata, metadata)
-        problems = publish(forms.data, forms.metadata, name, updates) if forms.data else []
-        tell(type(value).__name__, forms.problems + problems)
+        publish(forms.data, forms.metadata, name, updates, type(value), text)
 
 
 class Forms:
@@ -119,7 +119,7 @@ class Forms:
 
     def __init__(self, value, include, exclude):
         self.value, self.include, self.exclude = value, include, exclude
-        self.data, self.metadata, self.problems = {}, {}, []
+        self.data, self.metadata = {}, {}
 
     def methods(self):
         found, problem = attempt("looking for its forms", methods_of, self.value)
@@ -169,13 +169,9 @@ class Forms:
     def wanted(self, mime):
         return not (self.include and mime not in self.include or self.exclude and mime in self.exclude)
 
-    def drop_what_says_nothing(self):
-        if len(self.data) > 1 and says_nothing(self.data.get("text/plain")):
-            del self.data["text/plain"]
-
     def problem(self, problem):
         if problem:
-            self.problems.append(problem)
+            tell(type(self.value), problem)
 
 
 def methods_of(value):
@@ -188,14 +184,6 @@ def methods_of(value):
 def called(method):
     method()
     return True
-
-
-def says_nothing(text):
-    """Whether a plain text is that of an object which has none: `<module.Class object at 0x...>`, or less."""
-    if not isinstance(text, str) or not text.startswith("<"):
-        return False
-    name, _, rest = text.partition(" object")
-    return " " not in name and (rest == ">" or rest.startswith(" at 0x") and " " not in rest[4:])
 
 
 def split(content):
@@ -218,7 +206,3 @@ def merge(metadata, more):
             known = metadata.get(key)
             metadata[key] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value
 
-
-def tell(what, problems):
-    if problems:
-        note(f"{what} is not shown in full: {'; '.join(problems)}")

@@ -3,11 +3,10 @@
 //! What they ask of an object is code of the program's. All of it runs inside the cell's deadline, and the forms that an
 //! object can do without run within a share of what is left of it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+mod notices;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyModule, PyString, PyTuple};
+use pyo3::types::{PyDict, PyModule, PyString, PyTuple, PyType};
 use serde_json::{Map, Value};
 
 use super::helper::Lazy;
@@ -17,28 +16,24 @@ use super::{cpython, failure, interrupt};
 use crate::engine::{FORM_BYTES, Integers};
 use crate::outcome::Display;
 
+/// The form that every object has.
+const PLAIN: &str = "text/plain";
+
 /// Longest plain text, in bytes; more is cut out of its middle.
 const TEXT_BYTES: usize = 64 << 10;
 
 /// Longest message of an exception that a notice repeats.
 const MESSAGE_BYTES: usize = 200;
 
-/// How many notices a cell's outcome repeats; more are counted.
-const MOST_NOTICES: usize = 8;
-
 static MODULE: Lazy = Lazy::new("display", include_str!("display.py"), furnish);
-
-/// What must be said about what the running cell showed. Locked to add to it or to take all; a cell of which nothing must be
-/// said does not lock it.
-static NOTICES: Mutex<Vec<String>> = Mutex::new(Vec::new());
-static ARE_NOTICES: AtomicBool = AtomicBool::new(false);
 
 fn furnish(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(pyo3::wrap_pyfunction!(attempt, module)?)?;
     module.add_function(pyo3::wrap_pyfunction!(plain, module)?)?;
     module.add_function(pyo3::wrap_pyfunction!(publish, module)?)?;
     module.add_function(pyo3::wrap_pyfunction!(clear, module)?)?;
-    module.add_function(pyo3::wrap_pyfunction!(note, module)?)
+    module.add_function(pyo3::wrap_pyfunction!(note, module)?)?;
+    module.add_function(pyo3::wrap_pyfunction!(tell, module)?)
 }
 
 /// The module, for those who have other things shown through it.
@@ -66,16 +61,7 @@ pub(super) fn show(value: &Bound<'_, PyAny>) -> PyResult<()> {
 
 /// What must be said about what the cell showed.
 pub(super) fn take_notices() -> Option<String> {
-    if !ARE_NOTICES.swap(false, Ordering::Relaxed) {
-        return None;
-    }
-    let mut notices = std::mem::take(&mut *NOTICES.lock().unwrap_or_else(PoisonError::into_inner));
-    let more = notices.len().saturating_sub(MOST_NOTICES);
-    notices.truncate(MOST_NOTICES);
-    if more > 0 {
-        notices.push(format!("and {more} more notices of this kind"));
-    }
-    (!notices.is_empty()).then(|| notices.join("; "))
+    notices::take()
 }
 
 /// Shows objects in every form they have, as IPython does.
@@ -133,30 +119,16 @@ fn attempt<'py>(
     arguments: &Bound<'py, PyTuple>,
     keywords: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<(Option<Bound<'py, PyAny>>, Option<String>)> {
-    let (result, is_given_up) = interrupt::within_share(py, || {
-        function
-            .call(arguments, keywords)
-            .map_err(|error| match is_final(py, &error) {
-                true => Problem::Final(error),
-                false => Problem::Raised(told(&error, py)),
-            })
-    });
-    if is_given_up {
-        return Ok((None, Some(format!("{what} took too long and was given up"))));
-    }
-    match result {
-        Ok(content) => Ok((Some(content), None)),
-        Err(Problem::Final(error)) => Err(error),
-        Err(Problem::Raised(text)) => Ok((None, Some(format!("{what} raised {text}")))),
-    }
-}
-
-/// What an object was asked for did not come.
-enum Problem {
-    /// The cell ends by it.
-    Final(PyErr),
-    /// It is told.
-    Raised(String),
+    let content = interrupt::within_share(py, || match function.call(arguments, keywords) {
+        Ok(content) => Ok(Ok(content)),
+        Err(error) if is_final(py, &error) => Err(error),
+        Err(error) => Ok(Err(told(&error, py))),
+    })?;
+    Ok(match content {
+        Some(Ok(content)) => (Some(content), None),
+        Some(Err(raised)) => (None, Some(format!("{what} raised {raised}"))),
+        None => (None, Some(format!("{what} took too long and was given up"))),
+    })
 }
 
 fn is_final(py: Python<'_>, error: &PyErr) -> bool {
@@ -182,7 +154,7 @@ fn told(error: &PyErr, py: Python<'_>) -> String {
 /// A value's `repr`.
 #[pyfunction]
 fn plain(value: &Bound<'_, PyAny>) -> PyResult<String> {
-    match value.repr() {
+    match interrupt::passing_on(value.py(), || value.repr()) {
         Ok(text) => Ok(failure::cut(
             text.to_string_lossy().into_owned(),
             TEXT_BYTES,
@@ -190,52 +162,65 @@ fn plain(value: &Bound<'_, PyAny>) -> PyResult<String> {
         Err(error) if is_final(value.py(), &error) => Err(error),
         Err(error) => {
             let raised = cpython::type_name(error.value(value.py()).as_any());
-            Ok(format!(
+            let text = format!(
                 "<{} object, whose `__repr__` raised {raised}>",
                 cpython::type_name(value)
-            ))
+            );
+            Ok(failure::cut(text, TEXT_BYTES))
         }
     }
 }
 
-/// Shows contents by MIME type, in the place of those with the same name where it `updates` them. Gives what could not be
-/// shown of them, and why.
+/// Shows contents by MIME type, in the place of those with the same name where it `updates` them. What cannot be shown of
+/// them is told.
+///
+/// Those of an object are shown with its class and its `text`, which is there unless they have one of their own, or it says
+/// nothing that they do not say better.
 #[pyfunction]
+#[pyo3(signature = (data, metadata, id, updates, class=None, text=None))]
 fn publish(
     py: Python<'_>,
     data: &Bound<'_, PyDict>,
     metadata: Option<&Bound<'_, PyAny>>,
     id: Option<String>,
     updates: bool,
-) -> PyResult<Vec<String>> {
-    let mut problems = Vec::new();
+    class: Option<&Bound<'_, PyType>>,
+    text: Option<String>,
+) -> PyResult<()> {
     let mut forms = Map::new();
+    if let Some(text) = text {
+        forms.insert(PLAIN.to_owned(), Value::String(text));
+    }
     for (mime, content) in data.iter() {
-        let Ok(mime) = mime.extract::<String>() else {
-            problems.push(format!("{} is no MIME type", inspected(&mime)));
+        let Some(mime) = mime_type(&mime) else {
+            tell(py, class, &format!("{} is no MIME type", inspected(&mime)));
             continue;
         };
         match form(&mime, &content) {
             Ok(form) => drop(forms.insert(mime, form)),
             Err(Left::Final(error)) => return Err(error),
-            Err(Left::Told(why)) => problems.push(format!("its `{mime}` is left out: {why}")),
+            Err(Left::Told(why)) => tell(py, class, &format!("its `{mime}` is left out: {why}")),
         }
+    }
+    let plain = forms.get(PLAIN).and_then(Value::as_str);
+    if class.is_some() && forms.len() > 1 && plain.is_some_and(says_nothing) {
+        forms.remove(PLAIN);
     }
     let metadata = match metadata.map(json).transpose() {
         Ok(Some(Value::Object(metadata))) => Some(metadata).filter(|metadata| !metadata.is_empty()),
         Ok(None) => None,
         Ok(Some(_)) => {
-            problems.push("its metadata is left out: it is no dict".to_owned());
+            tell(py, class, "its metadata is left out: it is no dict");
             None
         }
         Err(Left::Final(error)) => return Err(error),
         Err(Left::Told(why)) => {
-            problems.push(format!("its metadata is left out: {why}"));
+            tell(py, class, &format!("its metadata is left out: {why}"));
             None
         }
     };
     // Nothing at all holds a place that is filled later.
-    if !forms.is_empty() || (data.is_empty() && id.is_some()) {
+    if !forms.is_empty() || (class.is_none() && data.is_empty() && id.is_some()) {
         let entry = Display {
             data: forms,
             metadata,
@@ -245,7 +230,31 @@ fn publish(
         };
         streams::show(py, entry);
     }
-    Ok(problems)
+    Ok(())
+}
+
+/// A key of a bundle that is `type/subtype`, with or without parameters.
+fn mime_type(key: &Bound<'_, PyAny>) -> Option<String> {
+    let name: String = key.extract().ok()?;
+    let (essence, parameters) = name.split_once(';').unwrap_or((&name, ""));
+    let (kind, subtype) = essence.trim_end_matches(' ').split_once('/')?;
+    let are_names = [kind, subtype]
+        .iter()
+        .all(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic()));
+    let is_printable = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
+    (are_names && parameters.bytes().all(is_printable)).then_some(name)
+}
+
+/// Whether a plain text is that of an object which has none: `<module.Class object at 0x...>`, or less.
+fn says_nothing(text: &str) -> bool {
+    let Some((name, rest)) = text
+        .strip_prefix('<')
+        .and_then(|text| text.split_once(" object"))
+    else {
+        return false;
+    };
+    let is_address = |place: &str| place.starts_with("0x") && !place.contains(' ');
+    !name.contains(' ') && (rest == ">" || rest.strip_prefix(" at ").is_some_and(is_address))
 }
 
 /// Why something is not shown.
@@ -289,14 +298,15 @@ fn inspected(value: &Bound<'_, PyAny>) -> String {
     super::inspect::preview(value)
 }
 
-/// Says something about what the running cell showed. What others show is not the outcome's to comment on.
+/// Says something about what the running cell showed.
 #[pyfunction]
-fn note(py: Python<'_>, text: String) {
-    if streams::is_of_the_cell(py) {
-        let mut notices = NOTICES.lock().unwrap_or_else(PoisonError::into_inner);
-        if !notices.contains(&text) {
-            notices.push(text);
-            ARE_NOTICES.store(true, Ordering::Relaxed);
-        }
-    }
+fn note(py: Python<'_>, text: &str) {
+    notices::add(py, None, text);
+}
+
+/// Says what is not shown of an object of that class; without one, of a bundle.
+#[pyfunction]
+fn tell(py: Python<'_>, class: Option<&Bound<'_, PyType>>, problem: &str) {
+    let name = class.map_or_else(|| "a bundle".to_owned(), cpython::class_name);
+    notices::add(py, Some(&name), problem);
 }

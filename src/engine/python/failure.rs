@@ -81,14 +81,14 @@ impl Reporter {
     ) -> Failure {
         let value = error.value(py).as_any();
         attach_traceback(py, error);
-        let mut failure = Failure::new(kind(py, error, origin), message(value));
+        let mut failure = Failure::new(kind(py, error, origin), message(value))
+            .with_name(cpython::type_name(value));
         if origin.from_compiler && error.is_instance_of::<PySyntaxError>(py) {
             // Without the place, which stands in fields of its own.
             failure.message = value
                 .getattr("msg")
                 .map_or(failure.message, |text| message(&text));
         }
-        failure.name = Some(cpython::type_name(value));
         if let Ok((traceback, line, column)) = self.report(py, value, origin) {
             failure.traceback = Some(cut(traceback, TRACEBACK_BYTES));
             (failure.line, failure.column) = (line, column);

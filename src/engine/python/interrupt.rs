@@ -187,6 +187,34 @@ pub(super) fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
         .is_some_and(|setup| error.get_type(py).is(&setup.exception))
 }
 
+/// Runs code of the program's on the runtime's behalf. An interrupt that the code keeps to itself is raised anew.
+pub(super) fn passing_on<T>(py: Python<'_>, action: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    let running = RUNNING.load(Ordering::SeqCst);
+    let was_raised = || RAISED.load(Ordering::Relaxed) == running;
+    if running == 0 || was_raised() || !runs_here() {
+        return action();
+    }
+    match action() {
+        Err(error) if is_interrupt(py, &error) => Err(error),
+        _ if was_raised() => Err(stopped(py)),
+        result => result,
+    }
+}
+
+/// The cell runs again that was to stop while a share of it ran. Whether that is raised at once: where another task than the
+/// cell's own runs, the cell's is cancelled.
+fn stops_here(py: Python<'_>, cell: u64) -> bool {
+    ask_to_stop(cell);
+    !matches!(next_step(py), Step::Nothing)
+}
+
+/// What runs under this epoch is to stop.
+fn ask_to_stop(epoch: u64) {
+    if STOP.swap(epoch, Ordering::SeqCst) != epoch {
+        children::note_those_of_the_cell();
+    }
+}
+
 /// Runs between bytecodes of the interpreter's thread after the signal came.
 #[pyfunction]
 #[pyo3(signature = (*arguments))]
@@ -347,14 +375,17 @@ pub(super) struct PythonInterrupter {
 
 impl Interrupter for PythonInterrupter {
     fn press(&self, epoch: u64, elapsed: Duration) -> Duration {
+        let is_of_the_cell = |running| running == epoch || share::is_of(running, epoch);
+        let is_running = is_of_the_cell(RUNNING.load(Ordering::SeqCst));
+        if is_running {
+            share::note_stop(epoch);
+        }
         let running = RUNNING.load(Ordering::SeqCst);
-        if running != epoch && !share::is_of(running, epoch) {
+        if !(is_running && is_of_the_cell(running)) {
             // The runtime's own work around the cell, which is short.
             return Duration::from_millis(1);
         }
-        if STOP.swap(running, Ordering::SeqCst) != running {
-            children::note_those_of_the_cell();
-        }
+        ask_to_stop(running);
         self.signal();
         let heard = was_heard(running);
         let since = heard

@@ -116,7 +116,7 @@ impl PythonSession {
         let held = self.budget.arm();
         interrupt::begin(task.epoch, task.deadline);
         let mut completion = self.perform(py, task);
-        show_figures(py, task.epoch);
+        show_figures(py, task.epoch, self.opening.limits.display_entries);
         if interrupt::was_heard(task.epoch) {
             self.end_own_task(py);
             interrupt::collect_what_resisted(py);
@@ -136,7 +136,8 @@ impl PythonSession {
                 failure.traceback = failure
                     .traceback
                     .take()
-                    .map(|text| without_last_line(&text));
+                    .map(|text| without_last_line(&text))
+                    .filter(|text| !text.is_empty());
             }
             children::kill_those_of_the_cell();
             children::forget();
@@ -562,11 +563,11 @@ fn run_parts<'py>(
 }
 
 /// The figures that a cell leaves open are shown, unless it was stopped; that they are drawn is part of the cell.
-fn show_figures(py: Python<'_>, epoch: u64) {
+fn show_figures(py: Python<'_>, epoch: u64, most: usize) {
     if interrupt::was_heard(epoch) || audit::is_forked_child() {
         return;
     }
-    if let Err(error) = plots::show_open(py)
+    if let Err(error) = plots::show_open(py, most)
         && !interrupt::is_interrupt(py, &error)
     {
         error.write_unraisable(py, None);

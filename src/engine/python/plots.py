@@ -82,12 +82,17 @@ def show_all():
         show(manager.canvas.figure)
 
 
-def show_open():
-    """What the end of a cell does."""
+def show_open(most):
+    """What the end of a cell does. An outcome has `most` entries: of figures that are left out of it none is drawn."""
+    shows = 0
     for manager in managers():
         try:
             close(manager)
-            show(manager.canvas.figure)
+            figure = manager.canvas.figure
+            if shows < most or figure in shown:
+                shows += show(figure)
+            else:
+                displays.display({"text/plain": repr(figure)}, raw=True)
         except Exception as error:
             displays.note(f"figure {manager.num} could not be drawn: {type(error).__name__}: {error}")
 
@@ -105,18 +110,20 @@ def put_back():
 
 
 def show(figure):
-    """Shows a figure, unless it was shown as it is."""
+    """Shows a figure, unless it was shown as it is. Says whether it did."""
     if figure in shown and not figure.stale:
-        return
+        return False
     text = repr(figure)
     if len(figure.get_children()) <= 1:
         # Nothing but its background.
         displays.display({"text/plain": text}, raw=True)
-        return
+        return True
     before = shown.get(figure)
     content = shown_png(figure)
-    if shown[figure] != before:
+    is_new = shown[figure] != before
+    if is_new:
         displays.display({"text/plain": text, "image/png": content}, raw=True)
+    return is_new
 
 
 def shown_png(figure):
@@ -131,12 +138,12 @@ def shown_png(figure):
 def png(figure):
     """The picture of a figure, with the labels and legends that stand out of its frame."""
     parameters = sys.modules["matplotlib"].rcParams
-    asked = parameters["savefig.dpi"]
     usual = figure.dpi
+    asked = usual if parameters["savefig.dpi"] == "figure" else parameters["savefig.dpi"]
     width, height = figure.get_size_inches()
     try:
         # Measuring draws it as well.
-        figure.dpi = bounded(usual if asked == "figure" else asked, width, height)
+        figure.dpi = bounded(asked, width, height)
         with warnings.catch_warnings():
             # Of missing glyphs, for one: the drawing itself warns of them.
             warnings.simplefilter("ignore")
@@ -148,9 +155,20 @@ def png(figure):
             box = None
         picture = BytesIO()
         figure.savefig(picture, format="png", dpi=figure.dpi, bbox_inches=box)
+        if figure.dpi < asked:
+            tell_resolution(figure, asked)
         return picture.getvalue()
     finally:
         figure.dpi = usual
+
+
+def tell_resolution(figure, asked):
+    number = getattr(figure, "number", None)
+    name = "a figure" if number is None else f"figure {number}"
+    displays.note(
+        f"{name} was drawn at {figure.dpi:.4g} dpi instead of {asked:g}: figures have at most"
+        f" {PIXELS // 1_000_000} million pixels, and {SIDE} on a side"
+    )
 
 
 def bounded(dpi, width, height):

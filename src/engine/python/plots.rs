@@ -24,16 +24,17 @@ pub(super) fn module<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyModule>
     MODULE.get(py)
 }
 
-/// Shows the figures that the session has open, and closes them. One that cannot be drawn is noted.
+/// Shows the figures that the session has open, and closes them. One that cannot be drawn is noted, and those that are more
+/// than the `most` entries of an outcome are not drawn.
 ///
 /// # Errors
 ///
 /// The interrupt's own exception.
-pub(super) fn show_open(py: Python<'_>) -> PyResult<()> {
+pub(super) fn show_open(py: Python<'_>, most: usize) -> PyResult<()> {
     if !ARE_POSSIBLE.load(Ordering::Relaxed) {
         return Ok(());
     }
-    module(py)?.call_method0("show_open").map(drop)
+    module(py)?.call_method1("show_open", (most,)).map(drop)
 }
 
 /// Closes the figures that the session has open without a look at them, and runs no code of the program's. Says how many

@@ -26,7 +26,11 @@ def new_loop():
 
 def make_current(loop):
     """`asyncio.run` leaves no loop behind, and each session has its own."""
-    asyncio.set_event_loop(loop)
+    try:
+        asyncio.set_event_loop(loop)
+    except Exception:
+        # A program that broke what asyncio itself uses hears of it in a cell that awaits, and no other cell needs the loop.
+        pass
 
 
 def run(loop, parts, namespace):

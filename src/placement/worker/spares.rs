@@ -29,7 +29,7 @@ struct Spare {
 enum State {
     Taken,
     Starting,
-    Ready(Process),
+    Ready(Box<Process>),
 }
 
 /// A worker for this plan that waits and is alive, opened or not.
@@ -44,7 +44,7 @@ pub(super) fn take(plan: &Plan) -> Option<Process> {
         spare.opened = None;
     }
     let mut process = match mem::replace(&mut spare.state, State::Taken) {
-        State::Ready(process) => process,
+        State::Ready(process) => *process,
         state => {
             spare.state = state;
             return None;
@@ -94,7 +94,7 @@ pub(super) fn replenish(plan: &Plan) {
 /// Puts a worker, or nothing, where one was awaited.
 fn place(configuration: &Configuration, process: Option<Process>) {
     let mut spares = SPARES.lock().unwrap_or_else(PoisonError::into_inner);
-    let state = process.map_or(State::Taken, State::Ready);
+    let state = process.map_or(State::Taken, |process| State::Ready(Box::new(process)));
     let unwanted = match spares
         .iter_mut()
         .find(|spare| spare.configuration == *configuration)

@@ -99,6 +99,10 @@ impl Differences {
             let cut = !outcome.truncated.is_empty();
             self.same("truncated", &cut, &wanted);
         }
+        if let Some(wanted) = cell.displays_left_out {
+            let left_out = outcome.truncated.displays_left_out;
+            self.same("displays left out", &left_out, &wanted);
+        }
     }
 
     fn in_error(&mut self, cell: &CellCase, error: Option<&Failure>) {

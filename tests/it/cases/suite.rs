@@ -101,6 +101,7 @@ pub(super) struct CellCase {
     #[serde(default)]
     pub(super) no_notice: bool,
     pub(super) truncated: Option<bool>,
+    pub(super) displays_left_out: Option<u64>,
     pub(super) max_ms: Option<u64>,
     pub(super) max_result_bytes: Option<usize>,
 }

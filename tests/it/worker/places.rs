@@ -110,7 +110,7 @@ fn a_spare_serves_only_a_session_that_is_opened_as_it_was() {
         let of = |name: &str| open(builder().cwd(&folder).env("NAME", name));
         let told = "import os\nreturn [os.environ['NAME'], os.path.samefile('.', os.getcwd()), os.getpid()]";
         let tell = |session: &Worker| -> (String, bool, i32) {
-            serde_json::from_str(&value(&session.cell(told))).unwrap()
+            serde_json::from_str(value(&session.cell(told))).unwrap()
         };
         // A session has to be left alone for a moment before there is a spare, so it stays until the next one has come.
         let kept = RefCell::new(None);

@@ -2,8 +2,9 @@
 //!
 //! What runs in a share has an epoch of its own, so that all that the interrupt keeps by epoch is kept apart from the
 //! cell's. A timer of the kernel's sends the private signal to the interpreter's thread when the share is used up, and again
-//! until what runs there has ended; no other thread takes part. A stop of the cell's meets the code in its share first, and
-//! the cell itself at the next press.
+//! until what runs there has ended; no other thread takes part. A stop of the cell's ends the code in its share as well, and
+//! is the cell's own as soon as the share was left: it is raised there, whatever the code made of it. A cell that is to stop
+//! gets no further shares.
 //!
 //! What no signal reaches (C code that loops, a blocked signal) is not given up, and ends with the cell at its deadline.
 
@@ -14,7 +15,10 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-use super::{RUNNING, STOP, now, release_trace, runs_here, signal, since_start, was_heard};
+use super::{
+    RUNNING, STOP, is_interrupt, now, passing_on, release_trace, runs_here, signal, since_start,
+    stopped, stops_here, was_heard,
+};
 
 /// The longest share; of a cell that has less than twice as long left it is half of that.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -32,12 +36,21 @@ static CURRENT: AtomicU64 = AtomicU64::new(0);
 static CELL: AtomicU64 = AtomicU64::new(0);
 static ENDS: AtomicU64 = AtomicU64::new(0);
 
+/// The cell that is to stop, as the watchdog said.
+static STOPPING: AtomicU64 = AtomicU64::new(0);
+
 /// When the running cell is to end.
 static DEADLINE: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// A cell begins that is to end by then.
 pub(super) fn begin_cell(deadline: Option<Instant>) {
     DEADLINE.store(deadline.map_or(u64::MAX, since_start), Ordering::Relaxed);
+}
+
+/// The cell is to stop. Said before it is looked at what runs: a share that ends meanwhile is either seen to have ended, or
+/// sees this itself.
+pub(super) fn note_stop(epoch: u64) {
+    STOPPING.store(epoch, Ordering::SeqCst);
 }
 
 /// Whether `running` is a share of the cell of `epoch`.
@@ -57,13 +70,21 @@ pub(super) fn is_used_up(running: u64) -> bool {
     is_one(running) && now() >= ENDS.load(Ordering::SeqCst)
 }
 
-/// Runs code within a share of the time that is left to the running cell. Says whether it was given up.
+/// Runs code within a share of the time that is left to the running cell. Gives nothing where it was given up.
 ///
-/// On other threads than the interpreter's, and within another share, it runs without one.
-pub(in super::super) fn within_share<T>(py: Python<'_>, action: impl FnOnce() -> T) -> (T, bool) {
+/// On other threads than the interpreter's, within another share, and in a cell that is to stop it runs without one.
+///
+/// # Errors
+///
+/// That of the code; the interrupt's own exception where the cell is to stop.
+pub(in super::super) fn within_share<T>(
+    py: Python<'_>,
+    action: impl FnOnce() -> PyResult<T>,
+) -> PyResult<Option<T>> {
     let cell = RUNNING.load(Ordering::SeqCst);
-    if cell == 0 || CURRENT.load(Ordering::SeqCst) != 0 || !runs_here() {
-        return (action(), false);
+    let is_stopping = STOPPING.load(Ordering::SeqCst) == cell;
+    if cell == 0 || is_stopping || CURRENT.load(Ordering::SeqCst) != 0 || !runs_here() {
+        return passing_on(py, action).map(Some);
     }
     let left = DEADLINE.load(Ordering::Relaxed).saturating_sub(now());
     let length = Duration::from_nanos(left / 2).min(LONGEST);
@@ -79,7 +100,18 @@ pub(in super::super) fn within_share<T>(py: Python<'_>, action: impl FnOnce() ->
     RUNNING.store(cell, Ordering::SeqCst);
     CURRENT.store(0, Ordering::SeqCst);
     release_trace(py);
-    (result, was_heard(share))
+    let is_given_up = was_heard(share);
+    if STOPPING.load(Ordering::SeqCst) == cell && stops_here(py, cell) {
+        return Err(match result {
+            // It knows where the code stood.
+            Err(error) if is_interrupt(py, &error) => error,
+            _ => stopped(py),
+        });
+    }
+    match is_given_up {
+        true => Ok(None),
+        false => result.map(Some),
+    }
 }
 
 /// The share is used up: what runs in it is to stop.

@@ -79,6 +79,9 @@ fn subject(path: &str, root: &str) -> String {
     }
 }
 
+/// How many bits an integer may have for which `str` is sure to work: CPython refuses one of more than 4300 digits.
+const STR_BITS: u64 = 14_284;
+
 /// What stopped the walk; where, the walk knows.
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -144,10 +147,13 @@ impl Fault {
         )
     }
 
-    pub(super) fn beyond_64_bits() -> Self {
+    pub(super) fn beyond_64_bits(bits: u64) -> Self {
         Self::value(
             "is an integer of more than 64 bits, which JSON readers do not hold exactly",
-            "`str(x)` keeps every digit",
+            match bits <= STR_BITS {
+                true => "`str(x)` keeps every digit",
+                false => "`hex(x)` keeps every digit",
+            },
         )
     }
 

@@ -153,11 +153,11 @@ impl<'t> Writer<'t> {
                 let large = unsafe { ffi::PyLong_AsUnsignedLongLong(integer.as_ptr()) };
                 // This value is both an integer and the mark of an error.
                 if large == u64::MAX && PyErr::take(integer.py()).is_some() {
-                    return Err(Fault::beyond_64_bits());
+                    return Err(beyond_64_bits(integer));
                 }
                 (digits.format(large), large)
             }
-            _ => return Err(Fault::beyond_64_bits()),
+            _ => return Err(beyond_64_bits(integer)),
         };
         if self.integers == Integers::Safe && magnitude > SAFE {
             return Err(Fault::beyond_a_double(written));
@@ -174,6 +174,12 @@ impl<'t> Writer<'t> {
             .push_str(zmij::Buffer::new().format_finite(number));
         Ok(())
     }
+}
+
+fn beyond_64_bits(integer: Borrowed<'_, '_, PyInt>) -> Fault {
+    let int = integer.py().get_type::<PyInt>();
+    let bits = int.call_method1("bit_length", (integer,));
+    Fault::beyond_64_bits(bits.and_then(|bits| bits.extract()).unwrap_or(u64::MAX))
 }
 
 fn first_surrogate(string: Borrowed<'_, '_, PyString>, length: isize) -> u32 {

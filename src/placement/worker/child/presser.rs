@@ -107,8 +107,8 @@ impl State {
         std::mem::forget(channel);
     }
 
-    fn stop(&self, epoch: u64, channel: &mut Channel) {
-        let since = Instant::now();
+    fn stop(&self, mut epoch: u64, channel: &mut Channel) {
+        let mut since = Instant::now();
         while self.ended.load(Ordering::SeqCst) < epoch {
             let again = if self.running.load(Ordering::SeqCst) == epoch {
                 let still = self.hold_still();
@@ -119,11 +119,14 @@ impl State {
                 AHEAD
             };
             match channel.wait_for::<Urgent>(Some(within(again))) {
-                Ok(frame) => {
-                    if let Urgent::Answer { call, error } = frame.header {
-                        self.answer(call, error, frame.blob);
+                Ok(frame) => match frame.header {
+                    Urgent::Answer { call, error } => self.answer(call, error, frame.blob),
+                    // The cell has ended while this waited to press again, and the next one is to stop already.
+                    Urgent::Stop { epoch: next } if next != epoch => {
+                        (epoch, since) = (next, Instant::now());
                     }
-                }
+                    Urgent::Stop { .. } => {}
+                },
                 Err(ChannelError::TooLate) => {}
                 // A host that goes away ends no pressing.
                 Err(_) => thread::sleep(again),
