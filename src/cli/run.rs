@@ -47,6 +47,9 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let languages: Vec<Language> = sources.iter().map(|(language, _)| *language).collect();
     options.session.check(&languages)?;
     let mut report = options.html.as_deref().map(Report::to).transpose()?;
+    if let Some(report) = &report {
+        report.spare(&options.files)?;
+    }
     let mut runner = Runner::new(
         Console::on_standard_streams(),
         Show::Prints,
