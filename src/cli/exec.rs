@@ -44,6 +44,9 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     };
     let mut report = options.html.as_deref().map(Report::to).transpose()?;
     let mut runner = Runner::new(console, Show::Displays, Leave::Eventually, &options.session)?;
+    if report.is_some() {
+        runner.heed_endings()?;
+    }
     let status = run(&options, language, &mut runner, report.as_mut());
     Report::finish(report, &status)?;
     status
@@ -76,7 +79,7 @@ fn run(
             report.add(None, language, code, &outcome);
         }
         if interrupt::was_pressed() {
-            return Ok(interrupt::STATUS);
+            return Ok(interrupt::status());
         }
         if let Some(failure) = &outcome.error
             && !options.json
@@ -93,7 +96,7 @@ fn run(
 
 fn status(outcome: &Outcome) -> u8 {
     match &outcome.error {
-        Some(failure) if failure.kind == FailureKind::Cancelled => interrupt::STATUS,
+        Some(failure) if failure.kind == FailureKind::Cancelled => interrupt::status(),
         _ => 1,
     }
 }

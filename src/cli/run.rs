@@ -56,6 +56,9 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
         Leave::Eventually,
         &options.session,
     )?;
+    if report.is_some() {
+        runner.heed_endings()?;
+    }
     let status = run(&options, &sources, &mut runner, report.as_mut());
     Report::finish(report, &status)?;
     status
@@ -94,7 +97,7 @@ fn run(
         }
         runner.show(&outcome, false)?;
         if interrupt::was_pressed() {
-            return Ok(interrupt::STATUS);
+            return Ok(interrupt::status());
         }
         if let Some(failure) = &outcome.error {
             if failure.kind != FailureKind::Exit && !is_one {
@@ -172,7 +175,7 @@ fn unknown_extension(file: &Path, name: &str) -> Usage {
 pub(super) fn status(failure: &Failure, console: &mut Console) -> u8 {
     match failure.kind {
         FailureKind::Timeout => TIMEOUT_STATUS,
-        FailureKind::Cancelled => interrupt::STATUS,
+        FailureKind::Cancelled => interrupt::status(),
         FailureKind::Exit => exit_status(failure, console),
         _ => 1,
     }

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::Path;
 
 use super::{Files, ran};
-use crate::support::Exited;
+use crate::support::{Exited, Program, warmcell};
 
 /// Runs cells with `exec`, and reads the page.
 fn page_of(cells: &[&str]) -> (Exited, String) {
@@ -452,4 +452,25 @@ fn a_place_that_is_none_is_named_before_anything_runs() {
     assert_eq!((ended.status, ended.stdout.as_str()), (1, "ran\n"));
     let said = "error: cannot write `/proc/report.html`: ";
     assert!(ended.stderr.starts_with(said), "{}", ended.stderr);
+}
+
+#[test]
+fn a_page_is_there_when_the_command_is_asked_to_end() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let files = Files::new();
+        let page = files.path().join("report.html");
+        let mut program = Program::start(warmcell([
+            OsStr::new("exec"),
+            "--html".as_ref(),
+            page.as_ref(),
+            "x = 1".as_ref(),
+            "import time; print('begun', flush=True); time.sleep(600)".as_ref(),
+        ]));
+        assert_eq!(program.line(), "begun\n");
+        program.signal(signal);
+        assert_eq!(program.finish().status, 128 + signal);
+        let (tags, text) = read(&fs::read_to_string(&page).expect("a page"));
+        assert_harmless(&tags);
+        assert!(text.contains("the cell was cancelled"), "{text}");
+    }
 }
