@@ -64,20 +64,25 @@ fn run(
     }
     let session = runner.open(builder)?;
     for code in &options.cells {
+        // Before anything else is shown: a terminal that is gone must not cost the page its last cell.
+        let mut add = |outcome: &Outcome| {
+            if let Some(report) = &mut report {
+                report.add(None, language, code, outcome);
+            }
+        };
         let outcome = if options.json {
             let outcome = runner.run_silently(&session, code)?;
+            add(&outcome);
             let line = serde_json::to_string(&outcome).context("cannot write the outcome")?;
             runner.console.line(&line).context(UNWRITABLE)?;
             outcome
         } else {
             let outcome = runner.run(&session, code)?;
+            add(&outcome);
             runner.show(&outcome, false)?;
             outcome
         };
         runner.console.flush().context(UNWRITABLE)?;
-        if let Some(report) = &mut report {
-            report.add(None, language, code, &outcome);
-        }
         if interrupt::was_pressed() {
             return Ok(interrupt::status());
         }
