@@ -115,7 +115,10 @@ impl Console {
                     let drawn = self.screen.draw(&entry, look);
                     self.stdout.write_all(drawn.as_bytes())
                 }
-                None => self.line(&display::plain(&entry)),
+                None => {
+                    let text = self.screen.clean_data(display::plain(&entry));
+                    self.line(&text)
+                }
             },
             Event::Clear => {
                 self.flush()?;
@@ -143,7 +146,10 @@ impl Console {
     pub(super) fn value(&mut self, json: &str, show: Show, folds: bool) -> io::Result<()> {
         match self.screen.look() {
             Some(look) => self.line(&value::lay_out(json, look.folded(folds))),
-            None if self.shows(show) => self.line(json),
+            None if self.shows(show) => {
+                let text = self.screen.clean_data(json.to_owned());
+                self.line(&text)
+            }
             None => Ok(()),
         }
     }
@@ -156,7 +162,10 @@ impl Console {
     ) -> io::Result<()> {
         match self.screen.look() {
             Some(look) => self.line(table.draw(look.columns, look.palette).trim_end()),
-            None => otherwise.try_for_each(|line| self.line(&line)),
+            None => otherwise.try_for_each(|line| {
+                let line = self.screen.clean_data(line);
+                self.line(&line)
+            }),
         }
     }
 
@@ -249,7 +258,8 @@ impl Console {
         }
         let traceback = failure.traceback.as_deref().unwrap_or_default();
         if !traceback.is_empty() {
-            self.message(&traceback::paint(traceback, self.screen.messages));
+            let cleaned = self.screen.clean_message(traceback);
+            self.say(&traceback::paint(&cleaned, self.screen.messages));
         }
         // A traceback ends with the exception; why a cell was stopped stands in the message alone.
         if !traceback.contains(failure.message.trim()) || traceback.is_empty() {
@@ -281,11 +291,18 @@ impl Console {
 
     fn labelled(&mut self, label: &str, tone: Tone, text: &str) {
         let label = self.screen.messages.paint(tone, &format!("{label}:"));
-        self.message(&format!("{label} {text}"));
+        let text = self.screen.clean_message(text);
+        self.say(&format!("{label} {text}"));
     }
 
     /// A message without a label.
     pub(super) fn message(&mut self, text: &str) {
+        let text = self.screen.clean_message(text);
+        self.say(&text);
+    }
+
+    /// Text that is clean, and may be in colour.
+    fn say(&mut self, text: &str) {
         // When standard output is gone its next user finds out; when standard error is, there is nobody to tell.
         if self.screen.shows_messages && !self.is_stderr_at_line_start {
             let _ = self.text(Stream::Stderr, "\n");

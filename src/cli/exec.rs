@@ -44,6 +44,9 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     };
     let mut report = options.html.as_deref().map(Report::to).transpose()?;
     let mut runner = Runner::new(console, Show::Displays, Leave::Eventually, &options.session)?;
+    if report.is_some() {
+        runner.heed_endings()?;
+    }
     let status = run(&options, language, &mut runner, report.as_mut());
     Report::finish(report, &status)?;
     status
@@ -61,22 +64,27 @@ fn run(
     }
     let session = runner.open(builder)?;
     for code in &options.cells {
+        // Before anything else is shown: a terminal that is gone must not cost the page its last cell.
+        let mut add = |outcome: &Outcome| {
+            if let Some(report) = &mut report {
+                report.add(None, language, code, outcome);
+            }
+        };
         let outcome = if options.json {
             let outcome = runner.run_silently(&session, code)?;
+            add(&outcome);
             let line = serde_json::to_string(&outcome).context("cannot write the outcome")?;
             runner.console.line(&line).context(UNWRITABLE)?;
             outcome
         } else {
             let outcome = runner.run(&session, code)?;
+            add(&outcome);
             runner.show(&outcome, false)?;
             outcome
         };
         runner.console.flush().context(UNWRITABLE)?;
-        if let Some(report) = &mut report {
-            report.add(None, language, code, &outcome);
-        }
         if interrupt::was_pressed() {
-            return Ok(interrupt::STATUS);
+            return Ok(interrupt::status());
         }
         if let Some(failure) = &outcome.error
             && !options.json
@@ -93,7 +101,7 @@ fn run(
 
 fn status(outcome: &Outcome) -> u8 {
     match &outcome.error {
-        Some(failure) if failure.kind == FailureKind::Cancelled => interrupt::STATUS,
+        Some(failure) if failure.kind == FailureKind::Cancelled => interrupt::status(),
         _ => 1,
     }
 }

@@ -1,4 +1,5 @@
-//! Ctrl-C: it stops the cell that runs, so that the cell can clean up, and only then ends the process.
+//! Ctrl-C: it stops the cell that runs, so that the cell can clean up, and only then ends the process. Where something is to be
+//! written in the end, other requests to end the process are heeded in the same way.
 //!
 //! The handler does what a handler may: it writes a byte into a pipe. A thread of ours reads the pipe and acts, so that
 //! nothing is locked or allocated inside a signal. A child that a cell forked inherits the handler; there it gives way to
@@ -6,7 +7,7 @@
 
 use std::io::{self, Read};
 use std::os::fd::IntoRawFd;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -14,12 +15,10 @@ use warmcell::Session;
 
 use super::signals;
 
-/// What a process ends with that Ctrl-C has ended.
-pub(super) const STATUS: u8 = 130;
-
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 static PIPE: AtomicI32 = AtomicI32::new(-1);
-static PRESSED: AtomicBool = AtomicBool::new(false);
+/// The signal that came last, and 0 before any.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 /// When Ctrl-C ends the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,13 +49,21 @@ impl Interrupts {
                 while presses.read_exact(&mut [0]).is_ok() {
                     let has_stopped = shared.stop();
                     if leave == Leave::Eventually && !(is_first && has_stopped) {
-                        crate::leave(STATUS);
+                        crate::leave(status());
                     }
                     is_first = false;
                 }
             })?;
         signals::listen(libc::SIGINT, pressed, libc::SA_RESTART)?;
         Ok(interrupts)
+    }
+
+    /// From here on a request to end the process is what Ctrl-C is.
+    pub(super) fn heed_endings(&self) -> io::Result<()> {
+        for number in [libc::SIGTERM, libc::SIGHUP] {
+            signals::listen(number, pressed, libc::SA_RESTART)?;
+        }
+        Ok(())
     }
 
     /// It is the cells of `session` that run from here on.
@@ -77,7 +84,16 @@ impl Interrupts {
 
 /// Whether Ctrl-C was pressed. A cell that waits for a child may end by itself, because the child got the signal first.
 pub(super) fn was_pressed() -> bool {
-    PRESSED.load(Ordering::Acquire)
+    SIGNAL.load(Ordering::Acquire) != 0
+}
+
+/// What a process ends with that such a signal has ended, as a shell tells it.
+pub(super) fn status() -> u8 {
+    let signal = match SIGNAL.load(Ordering::Acquire) {
+        0 => libc::SIGINT,
+        signal => signal,
+    };
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
 
 extern "C" fn pressed(signal: libc::c_int) {
@@ -86,7 +102,7 @@ extern "C" fn pressed(signal: libc::c_int) {
     unsafe {
         let errno = *libc::__errno_location();
         if libc::getpid() == PROCESS.load(Ordering::Acquire) {
-            PRESSED.store(true, Ordering::Release);
+            SIGNAL.store(signal, Ordering::Release);
             // A full pipe holds presses enough already.
             libc::write(PIPE.load(Ordering::Acquire), [0u8].as_ptr().cast(), 1);
         } else {

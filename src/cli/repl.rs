@@ -7,18 +7,21 @@ mod command;
 mod complete;
 mod history;
 mod prompt;
+mod typing;
 mod whole;
 
 use std::io::{self, BufRead, BufReader, IsTerminal};
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use reedline::{Reedline, Signal};
+use reedline::Signal;
 use warmcell::{
-    Backup, CodeRuntime, FailureKind, Language, Placement, Session, SessionBuilder, Variable,
+    Backup, CodeRuntime, Failure, FailureKind, Language, Placement, Session, SessionBuilder,
+    Variable,
 };
 
 use self::command::Command;
+use self::typing::{Ahead, Typing};
 use self::whole::Gatherer;
 use super::console::{Console, Show, Table};
 use super::interrupt::Leave;
@@ -63,6 +66,7 @@ struct Repl {
     options: SessionOptions,
     /// One for each language that was spoken, the one that is spoken now first.
     desks: Vec<Desk>,
+    ahead: Ahead,
     /// A person reads along.
     is_person: bool,
     has_failed: bool,
@@ -74,7 +78,7 @@ struct Desk {
     /// What it was opened with.
     builder: SessionBuilder,
     /// None where nobody types.
-    editor: Option<Reedline>,
+    editor: Option<Typing>,
 }
 
 /// What comes after a piece of input.
@@ -89,6 +93,7 @@ impl Repl {
             runner,
             options,
             desks: Vec::new(),
+            ahead: Ahead::default(),
             is_person: false,
             has_failed: false,
         };
@@ -148,7 +153,8 @@ impl Repl {
             Some(editor) => editor,
             none => {
                 let console = &mut self.runner.console;
-                let (editor, problem) = prompt::editor(&desk.session, console.is_coloured());
+                let (editor, problem) =
+                    prompt::editor(&desk.session, console.is_coloured(), &self.ahead);
                 if let Some(problem) = problem {
                     console.notice(&problem);
                 }
@@ -156,7 +162,7 @@ impl Repl {
             }
         };
         let language = (!is_one).then(|| desk.session.language());
-        let read = editor.read_line(&prompt::Marks { language });
+        let read = editor.read(&prompt::Marks { language });
         read.context("cannot read from the terminal")
     }
 
@@ -291,6 +297,10 @@ impl Repl {
             }
             failure => {
                 self.has_failed |= failure.is_some();
+                let is_cancelled = |failure: &Failure| failure.kind == FailureKind::Cancelled;
+                if failure.as_ref().is_some_and(is_cancelled) {
+                    self.ahead.forget();
+                }
                 Ok(Next::More)
             }
         }

@@ -47,12 +47,18 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     let languages: Vec<Language> = sources.iter().map(|(language, _)| *language).collect();
     options.session.check(&languages)?;
     let mut report = options.html.as_deref().map(Report::to).transpose()?;
+    if let Some(report) = &report {
+        report.spare(&options.files)?;
+    }
     let mut runner = Runner::new(
         Console::on_standard_streams(),
         Show::Prints,
         Leave::Eventually,
         &options.session,
     )?;
+    if report.is_some() {
+        runner.heed_endings()?;
+    }
     let status = run(&options, &sources, &mut runner, report.as_mut());
     Report::finish(report, &status)?;
     status
@@ -91,7 +97,7 @@ fn run(
         }
         runner.show(&outcome, false)?;
         if interrupt::was_pressed() {
-            return Ok(interrupt::STATUS);
+            return Ok(interrupt::status());
         }
         if let Some(failure) = &outcome.error {
             if failure.kind != FailureKind::Exit && !is_one {
@@ -169,7 +175,7 @@ fn unknown_extension(file: &Path, name: &str) -> Usage {
 pub(super) fn status(failure: &Failure, console: &mut Console) -> u8 {
     match failure.kind {
         FailureKind::Timeout => TIMEOUT_STATUS,
-        FailureKind::Cancelled => interrupt::STATUS,
+        FailureKind::Cancelled => interrupt::status(),
         FailureKind::Exit => exit_status(failure, console),
         _ => 1,
     }

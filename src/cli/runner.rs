@@ -198,6 +198,12 @@ impl Runner {
         })
     }
 
+    /// Has a request to end the process stop the cell first, for the sake of what is written then.
+    pub(super) fn heed_endings(&self) -> anyhow::Result<()> {
+        let heeded = self.interrupts.heed_endings();
+        heeded.context("cannot listen for signals")
+    }
+
     /// Opens a session.
     pub(super) fn open(&self, builder: SessionBuilder) -> anyhow::Result<Session> {
         let language = builder.language();

@@ -47,6 +47,11 @@ pub(super) fn pieces(language: Language, source: &str) -> Vec<(Role, &str)> {
     })
 }
 
+/// Whether a source ends in a string, or directly behind one. What a string holds of code in braces counts as its text.
+pub(super) fn ends_in_text(language: Language, source: &str) -> bool {
+    matches!(pieces(language, source).last(), Some((Role::Text, _)))
+}
+
 /// The pieces of JSON text.
 pub(super) fn json(text: &str) -> Vec<(Role, &str)> {
     gather(text, |rest| match rest.as_bytes()[0] {
@@ -230,6 +235,35 @@ mod tests {
         assert_eq!(read(Role::Keyword), ["const", "let"]);
         assert_eq!(read(Role::Comment), ["/* 'b'\n */", "// d"]);
         assert_eq!(read(Role::Text), ["`x\n${y}`", "'c", "\"é\\\"\""]);
+    }
+
+    #[test]
+    fn an_open_string_is_told_apart() {
+        for open in [
+            r#"df["al"#,
+            r#""pri"#,
+            "f'{na",
+            "x = '''a\nb",
+            r"'it\'s",
+            "r'",
+            "'a' + \"b",
+        ] {
+            assert!(ends_in_text(Language::Python, open), "{open}");
+        }
+        for code in [
+            "",
+            "na",
+            "'a'.spl",
+            "f('a', na",
+            "'a\nna",
+            "# it's na",
+            "'''a''' + na",
+        ] {
+            assert!(!ends_in_text(Language::Python, code), "{code}");
+        }
+        assert!(ends_in_text(Language::JavaScript, "`a\n${na"));
+        assert!(ends_in_text(Language::JavaScript, "x['na"));
+        assert!(!ends_in_text(Language::JavaScript, "`a` + na"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::colour::Tone;
 use super::graphics::Picture;
 use super::html::{self, Block};
 use super::markdown;
-use super::text::{bytes, harmless};
+use super::text::{bytes, harmless, on_one_line};
 use super::value::{self, Look};
 
 /// The images that a terminal may be able to draw.
@@ -48,12 +48,12 @@ pub(super) fn text_of_picture(
     let size = bytes(picture.bytes().len());
     let about = format!("{mime}, {width} x {height}, {size}");
     let about = match file {
-        Some(file) => format!("[{about}: {file}]"),
+        Some(file) => format!("[{about}: {}]", on_one_line(file)),
         None => format!("[{about}]"),
     };
     let about = look.palette.paint(Tone::Aside, &about);
     match form(entry, "text/plain") {
-        Some(text) => format!("{}\n{about}\n", text.trim_end()),
+        Some(text) => format!("{}\n{about}\n", harmless(text).trim_end()),
         None => format!("{about}\n"),
     }
 }
@@ -65,7 +65,11 @@ pub(super) fn text(entry: &Display, look: Look) -> String {
         text.push('\n');
     }
     if let Some(file) = &entry.file {
-        text.push_str(&look.palette.paint(Tone::Aside, &format!("[{file}]")));
+        text.push_str(
+            &look
+                .palette
+                .paint(Tone::Aside, &format!("[{}]", on_one_line(file))),
+        );
         text.push('\n');
     }
     text
@@ -85,12 +89,12 @@ fn drawn(entry: &Display, look: Look) -> Option<String> {
         return Some(text);
     }
     if let Some(text) = plain {
-        return Some(text.to_owned());
+        return Some(harmless(text));
     }
     if let Some(value) = entry.data.get("application/json") {
         return Some(value::lay_out(&value.to_string(), look));
     }
-    from_page().or_else(|| form(entry, "text/latex").map(str::to_owned))
+    from_page().or_else(|| form(entry, "text/latex").map(harmless))
 }
 
 /// A page by its tables and its text; none where it has neither.
@@ -111,7 +115,7 @@ fn about(entry: &Display, look: Look) -> String {
             let length = content
                 .as_str()
                 .map_or_else(|| content.to_string().len(), str::len);
-            format!("{mime}, {}", bytes(length))
+            format!("{}, {}", on_one_line(mime), bytes(length))
         })
         .collect();
     look.palette

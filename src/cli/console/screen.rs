@@ -1,5 +1,6 @@
 //! [`Screen`]: the terminal behind the streams, if any is: what is on it, and what it can draw.
 
+use std::borrow::Cow;
 use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::RawFd;
@@ -14,6 +15,7 @@ use super::graphics::{Detected, Drawn, Graphics, Picture};
 use super::shelf::Shelf;
 use super::spinner::Spinner;
 use super::terminal::Size;
+use super::text::harmless;
 use super::value::Look;
 
 /// What the process's streams show on a terminal.
@@ -22,6 +24,8 @@ pub(super) struct Screen {
     /// Data is shown on a terminal.
     pub(super) shows_data: bool,
     pub(super) shows_messages: bool,
+    /// What the streams are, even where nothing can be drawn.
+    are_terminals: Streams,
     /// Data and messages are, and on one as far as anybody can tell.
     pub(super) is_one: bool,
     data: Palette,
@@ -35,6 +39,13 @@ pub(super) struct Screen {
     /// What the cell displayed last, if that can be updated in its place.
     last: Option<Shown>,
     shelf: Option<Shelf>,
+}
+
+/// Which of the streams a terminal reads, which obeys whatever sequences it gets.
+#[derive(Clone, Copy, Debug)]
+struct Streams {
+    data: bool,
+    messages: bool,
 }
 
 /// A display that stands at the end of what is on the screen.
@@ -68,6 +79,10 @@ impl Screen {
             // What cannot move its cursor is no place to draw.
             shows_data: shows_data && !is_dumb,
             shows_messages: shows_messages && !is_dumb,
+            are_terminals: Streams {
+                data: shows_data,
+                messages: shows_messages,
+            },
             is_one: shows_data && shows_messages,
             data: palette(shows_data),
             messages: palette(shows_messages),
@@ -82,6 +97,24 @@ impl Screen {
 
     pub(super) fn keep_images(&mut self) {
         self.shelf.get_or_insert_default();
+    }
+
+    /// Data of ours that a terminal shows as it is, without what the terminal would obey.
+    pub(super) fn clean_data(&self, text: String) -> String {
+        if self.are_terminals.data {
+            harmless(&text)
+        } else {
+            text
+        }
+    }
+
+    /// The same of messages, which hold names and texts of a program's.
+    pub(super) fn clean_message<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.are_terminals.messages {
+            harmless(text).into()
+        } else {
+            text.into()
+        }
     }
 
     /// How data is drawn; none where it is not.

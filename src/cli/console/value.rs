@@ -57,7 +57,25 @@ pub(in crate::cli) fn lay_out(json: &str, look: Look) -> String {
         packs: false,
     };
     layout.node(&node, 0, 0);
-    layout.text
+    escaped(layout.text)
+}
+
+/// JSON leaves some control characters as they are, which are sequences of their own to a terminal; escaped, the value is
+/// the same.
+fn escaped(text: String) -> String {
+    let obeys = |character| matches!(character, '\u{7f}'..='\u{9f}');
+    if !text.contains(obeys) {
+        return text;
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if obeys(character) {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(character)));
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
 }
 
 /// Lays a value out whole and without colours, for a page.
@@ -305,6 +323,10 @@ mod tests {
             r#"{"b": [1, 2.50], "a": {"c": "d\"e", "f": {}}}"#
         );
         assert_eq!(laid_out("42", 80, true), "42");
+        assert_eq!(
+            laid_out("[\"\u{9b}2J\u{7f}\"]", 80, true),
+            r#"["\u009b2J\u007f"]"#
+        );
         assert_eq!(
             laid_out(r#"{"b":[1,2],"name":"a longer text"}"#, 24, true),
             "{\n  \"b\": [1, 2],\n  \"name\": \"a longer text\"\n}"

@@ -10,7 +10,7 @@ use super::command;
 use crate::cli::syntax;
 
 /// What Tab inserts where a line has only begun.
-const INDENTATION: &str = "    ";
+pub(super) const INDENTATION: &str = "    ";
 
 /// Asks the session, which waits for its next cell while somebody types.
 pub(super) struct Names {
@@ -33,6 +33,9 @@ impl Names {
         }
         if line.trim().is_empty() {
             return (before.len(), vec![INDENTATION.to_owned()]);
+        }
+        if syntax::ends_in_text(self.session.language(), before) {
+            return (before.len(), Vec::new());
         }
         // A session that cannot answer says so when its next cell runs.
         let asked = self.session.complete(before, before.len());

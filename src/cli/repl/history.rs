@@ -2,8 +2,9 @@
 //! for JavaScript and TypeScript.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use reedline::FileBackedHistory;
@@ -21,6 +22,13 @@ pub(super) fn open(language: Language) -> io::Result<FileBackedHistory> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).map_err(|error| at(&error))?;
     }
+    // What is typed may be a secret; a file that is there keeps the mode that it has.
+    File::options()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(&file)
+        .map_err(|error| at(&error))?;
     FileBackedHistory::with_file(ENTRIES, file.clone()).map_err(|error| at(&error))
 }
 

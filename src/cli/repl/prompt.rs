@@ -10,13 +10,18 @@ use reedline::{
 use warmcell::{Language, Session};
 
 use super::complete::Names;
+use super::typing::{Ahead, Keys, Typing, line_feed};
 use super::{history, whole};
 
 /// The menu that Tab opens.
 const MENU: &str = "completions";
 
 /// Makes the editor of a session's cells. Without a history it works all the same, and the text says why there is none.
-pub(super) fn editor(session: &Session, is_coloured: bool) -> (Reedline, Option<String>) {
+pub(super) fn editor(
+    session: &Session,
+    is_coloured: bool,
+    ahead: &Ahead,
+) -> (Typing, Option<String>) {
     let language = session.language();
     let mut keys = default_emacs_keybindings();
     let open_menu = vec![
@@ -25,10 +30,15 @@ pub(super) fn editor(session: &Session, is_coloured: bool) -> (Reedline, Option<
     ];
     let open_menu = ReedlineEvent::UntilFound(open_menu);
     keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, open_menu);
+    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), line_feed());
+    let keys = Keys {
+        keys: Emacs::new(keys),
+        ahead: ahead.clone(),
+    };
     let menu = ColumnarMenu::default().with_name(MENU).with_marker(">>> ");
     let mut editor = Reedline::create()
         .with_validator(Box::new(Enter(language)))
-        .with_edit_mode(Box::new(Emacs::new(keys)))
+        .with_edit_mode(Box::new(keys))
         .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
         .with_quick_completions(true)
         .with_partial_completions(true)
@@ -37,13 +47,14 @@ pub(super) fn editor(session: &Session, is_coloured: bool) -> (Reedline, Option<
     if let Ok(names) = Names::of(session.clone()) {
         editor = editor.with_completer(Box::new(names));
     }
-    match history::open(language) {
-        Ok(history) => (editor.with_history(Box::new(history)), None),
-        Err(error) => {
-            let problem = format!("this history will not be kept: {error}");
-            (editor, Some(problem))
+    let problem = match history::open(language) {
+        Ok(history) => {
+            editor = editor.with_history(Box::new(history));
+            None
         }
-    }
+        Err(error) => Some(format!("this history will not be kept: {error}")),
+    };
+    (Typing::new(editor, language, ahead.clone()), problem)
 }
 
 /// Decides whether Enter ends the cell or only the line.

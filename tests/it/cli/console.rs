@@ -228,3 +228,44 @@ fn a_silent_cell_has_a_spinner_that_is_gone_before_anything_else() {
     let ended = Program::run(warmcell(["exec", "import time; time.sleep(1.3)"]), "");
     assert_ended(&ended, 0, "", "");
 }
+
+/// What a program displays or raises cannot steer the terminal; what it prints may.
+#[test]
+fn what_is_drawn_cannot_steer_the_terminal() {
+    let blink = "\\x1b[777m";
+    let (mut talk, _state) = prompt(NONE, "python");
+    talk.enter(
+        ">>> ",
+        &shows(&format!("{{'text/plain': 'a{blink}b\\x07'}}")),
+    );
+    talk.until("\nab␇\r\n");
+    talk.enter(">>> ", &shows(&format!("{{'x/y{blink}z\\n': 'four'}}")));
+    talk.until("z\\n' is no MIME type\r\n");
+    talk.enter(
+        ">>> ",
+        &format!("raise type('Er{blink}ror', (Exception,), {{}})('a{blink}b')"),
+    );
+    talk.until("\nError: ab\r\n");
+    talk.enter(">>> ", "'\\x9b2J'");
+    talk.until("\n\"\\u009b2J\"\r\n");
+    talk.enter(">>> ", "print('\\x1b[7779m' + 'printed')");
+    talk.until("\nprinted\r\n");
+    assert_eq!(talk.command("777"), "\x1b[7779m");
+    leave(talk);
+    let command = warmcell(["exec", "import sys; sys.exit('a\\x1b[2Jb')"]);
+    let mut talk = Talk::start_at(command, NONE);
+    talk.until("ab\r\n");
+    assert_eq!(talk.finish(), 1);
+}
+
+#[cfg(all(feature = "javascript", feature = "quickjs"))]
+#[test]
+fn what_javascript_throws_cannot_steer_the_terminal() {
+    let (mut talk, _state) = prompt(NONE, "javascript");
+    talk.enter(">>> ", "throw new Error('a\\x1b[777mb')");
+    talk.until("Error: ab\r\n");
+    talk.enter(">>> ", "console.log('\\x1b[7779m' + 'printed')");
+    talk.until("\nprinted\r\n");
+    assert_eq!(talk.command("777"), "\x1b[7779m");
+    leave(talk);
+}

@@ -1,6 +1,7 @@
 //! The prompt: from a pipe, and at a terminal.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use super::assert_ended;
 use crate::support::{Program, Talk, warmcell};
@@ -83,7 +84,10 @@ fn repl_talks_to_a_person() {
     talk.until(">>> ");
     talk.press(CTRL_D);
     assert_eq!(talk.finish(), 0);
-    let history = fs::read_to_string(state.path().join("warmcell/history")).expect("a history");
+    let file = state.path().join("warmcell/history");
+    let mode = fs::metadata(&file).expect("a history").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let history = fs::read_to_string(&file).expect("a history");
     assert!(history.starts_with("x = 20\nx + 22\nfor n in"), "{history}");
     assert!(!history.contains("nonsense"), "{history}");
 }
@@ -156,6 +160,10 @@ fn names_complete_and_the_history_is_there_the_next_time() {
     talk.until(">>> ");
     talk.press("text_o\t.splitl\t()\r");
     talk.until("\n[\"a b\"]\r\n");
+    // Inside of a string there are no names.
+    talk.until(">>> ");
+    talk.press("'text_o\t', len(text_o\t)\r");
+    talk.until("\n[\"text_o\", 3]\r\n");
     talk.until(">>> ");
     talk.press(":he\t\r");
     talk.until("what you read\r\n");
@@ -164,14 +172,56 @@ fn names_complete_and_the_history_is_there_the_next_time() {
     assert_eq!(talk.finish(), 0);
     let mut talk = start();
     talk.until(">>> ");
-    // Up past the command and the cell that needs the name.
-    talk.press("\x1b[A\x1b[A\x1b[A\r");
+    // Up past the command and the cells that need the name.
+    talk.press("\x1b[A\x1b[A\x1b[A\x1b[A\r");
     talk.until("text_of_mine = 'a b'\r\n");
     talk.enter(">>> ", "text_of_mine");
     talk.until("\n\"a b\"\r\n");
     talk.until(">>> ");
     talk.press(CTRL_D);
     assert_eq!(talk.finish(), 0);
+}
+
+/// What is typed while a cell runs, in the terminal's ordinary mode, is run when it is over.
+#[test]
+fn what_is_typed_ahead_is_run() {
+    let state = tempfile::tempdir().expect("a folder");
+    let mut command = warmcell(["repl"]);
+    command
+        .env("XDG_STATE_HOME", state.path())
+        .env("NO_COLOR", "1");
+    let mut talk = Talk::start(command);
+    let waits = "print('be' + 'gun'); __import__('time').sleep(1)";
+    talk.enter(">>> ", waits);
+    talk.until("\nbegun\r\n");
+    talk.press("x = ['L1']; x\rfor n in range(2):\r\tx.append(n)\r\rx\r:vars\rx + ['re");
+    talk.until("\n[\"L1\"]\r\n");
+    talk.until("\n[\"L1\", 0, 1]\r\n");
+    talk.until("│ n    │ int  │ 1            │\r\n└──────┴──────┴──────────────┘\r\n");
+    talk.until(">>> x + ['re");
+    talk.press("st']\r");
+    talk.until("\n[\"L1\", 0, 1, \"rest\"]\r\n");
+    // The same at the prompt, in one piece.
+    talk.until(">>> ");
+    talk.press("if x:\n    y = 5\n\ny + 1\ny + 2\n");
+    talk.until("\n6\r\n");
+    talk.until("\n7\r\n");
+    // Whoever stops a cell stops what was to come.
+    talk.until(">>> ");
+    let waits = waits.replace("sleep(1)", "sleep(600)");
+    talk.press(&format!("{waits}\nprint('ne' + 'ver')\n"));
+    talk.until("\nbegun\r\n");
+    talk.press(CTRL_C);
+    talk.until("error: the cell was cancelled\r\n");
+    talk.enter(">>> ", "print('af' + 'ter')");
+    talk.until("\nafter\r\n");
+    talk.until(">>> ");
+    talk.press(CTRL_D);
+    let seen = talk.seen();
+    assert_eq!(talk.finish(), 0);
+    assert!(!seen.contains("\nnever"), "{seen}");
+    let history = fs::read_to_string(state.path().join("warmcell/history")).expect("a history");
+    assert!(history.contains("\nx + ['rest']\n"), "{history}");
 }
 
 const CTRL_C: &str = "\x03";

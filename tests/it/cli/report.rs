@@ -1,11 +1,14 @@
 //! The page of `--html`: whole, self-contained, and safe whatever the cells showed.
 
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::{CString, OsStr};
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::Path;
 
 use super::{Files, ran};
-use crate::support::Exited;
+use crate::support::{Exited, Program, warmcell};
 
 /// Runs cells with `exec`, and reads the page.
 fn page_of(cells: &[&str]) -> (Exited, String) {
@@ -334,6 +337,88 @@ fn run_names_its_files_and_replaces_an_older_page() {
     assert!(text.contains("typescript on "), "{text}");
 }
 
+/// Runs a cell and has its page written there.
+fn written(place: &Path) -> Exited {
+    ran([
+        OsStr::new("exec"),
+        "1 + 1".as_ref(),
+        "--html".as_ref(),
+        place.as_ref(),
+    ])
+}
+
+#[test]
+fn a_page_goes_through_what_is_no_regular_file() {
+    let files = Files::new();
+    let fifo = files.path().join("fifo");
+    let name = CString::new(fifo.as_os_str().as_bytes()).expect("a path");
+    // SAFETY: the path ends in a null byte and lives during the call.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    let link = files.path().join("link");
+    symlink("fifo", &link).expect("a link");
+    for place in [&fifo, &link] {
+        // Both ends, so that neither a reader nor a writer waits for the other.
+        let mut reader = File::options()
+            .read(true)
+            .write(true)
+            .open(&fifo)
+            .expect("the fifo");
+        let ended = written(place);
+        assert_eq!((ended.status, ended.stderr.as_str()), (0, ""));
+        let mut begin = [0; 15];
+        reader.read_exact(&mut begin).expect("a page");
+        assert_eq!(&begin, b"<!doctype html>");
+    }
+    let kind = fs::symlink_metadata(&fifo).expect("the fifo").file_type();
+    assert!(kind.is_fifo());
+    assert!(link.is_symlink());
+}
+
+#[test]
+fn a_link_stays_and_leads_to_the_page() {
+    let files = Files::new();
+    fs::create_dir(files.path().join("pages")).expect("a folder");
+    let old = files.file("pages/old.html", "an older page");
+    let new = files.path().join("pages/new.html");
+    for (name, target) in [("to-old", &old), ("to-new", &new)] {
+        let link = files.path().join(name);
+        symlink(target.strip_prefix(files.path()).expect("a part"), &link).expect("a link");
+        assert_eq!(written(&link).status, 0);
+        assert!(link.is_symlink());
+        let page = fs::read_to_string(target).expect("a page");
+        assert!(page.starts_with("<!doctype html>"), "{page}");
+    }
+    let names = fs::read_dir(files.path().join("pages")).expect("a folder");
+    assert_eq!(names.count(), 2, "nothing else is left");
+}
+
+#[test]
+fn a_page_does_not_overwrite_what_is_run() {
+    let files = Files::new();
+    let source = files.file("source.py", "print('ran')");
+    let (link, twin) = (files.path().join("link.html"), files.path().join("twin"));
+    symlink("source.py", &link).expect("a link");
+    fs::hard_link(&source, &twin).expect("a second name");
+    for place in [&source, &link, &twin] {
+        let ended = ran([
+            OsStr::new("run"),
+            source.as_ref(),
+            "--html".as_ref(),
+            place.as_ref(),
+        ]);
+        let said = format!(
+            "error: `--html` is `{}`, which would overwrite `{}`\nhint: name another file for the page\n",
+            place.display(),
+            source.display()
+        );
+        assert_eq!(
+            (ended.status, ended.stdout, ended.stderr),
+            (2, String::new(), said)
+        );
+    }
+    assert_eq!(fs::read(&source).expect("the source"), b"print('ran')");
+}
+
 #[test]
 fn a_place_that_is_none_is_named_before_anything_runs() {
     let files = Files::new();
@@ -367,4 +452,25 @@ fn a_place_that_is_none_is_named_before_anything_runs() {
     assert_eq!((ended.status, ended.stdout.as_str()), (1, "ran\n"));
     let said = "error: cannot write `/proc/report.html`: ";
     assert!(ended.stderr.starts_with(said), "{}", ended.stderr);
+}
+
+#[test]
+fn a_page_is_there_when_the_command_is_asked_to_end() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let files = Files::new();
+        let page = files.path().join("report.html");
+        let mut program = Program::start(warmcell([
+            OsStr::new("exec"),
+            "--html".as_ref(),
+            page.as_ref(),
+            "x = 1".as_ref(),
+            "import time; print('begun', flush=True); time.sleep(600)".as_ref(),
+        ]));
+        assert_eq!(program.line(), "begun\n");
+        program.signal(signal);
+        assert_eq!(program.finish().status, 128 + signal);
+        let (tags, text) = read(&fs::read_to_string(&page).expect("a page"));
+        assert_harmless(&tags);
+        assert!(text.contains("the cell was cancelled"), "{text}");
+    }
 }
