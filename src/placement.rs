@@ -101,18 +101,21 @@ fn refuse_what_needs_a_process(builder: &SessionBuilder) -> Result<(), RuntimeEr
     let refused = |text: String| Err(RuntimeError::InvalidOption(text));
     if let Some(limit) = builder.limits.of_a_process().next() {
         return refused(format!(
-            "`{limit}` needs a process of its own: an engine in this process shares what the host has\nhint: leave `{limit}` out, or open the session in a worker"
+            "`{limit}` needs a process of its own: an engine in this process shares what the host has\nhint: leave `{limit}` out, or open the session in a worker (`placement`)"
         ));
     }
     if builder.sandbox != worker::Sandbox::Off || !builder.network {
-        return refused(
-            "`sandbox` and `network` need a process of its own\nhint: open the session in a worker"
-                .to_owned(),
-        );
+        let what = match builder.network {
+            true => "`sandbox`",
+            false => "`network`",
+        };
+        return refused(format!(
+            "{what} needs a process of its own\nhint: open the session in a worker (`placement`)"
+        ));
     }
     if builder.backup == Backup::Undo {
         return refused(
-            "`backup` is `undo`, which needs a process of its own\nhint: open the session in a worker"
+            "`backup` is `undo`, which needs a process of its own\nhint: open the session in a worker (`placement`)"
                 .to_owned(),
         );
     }

@@ -79,7 +79,7 @@ pub fn named(name: &str, workspace: impl AsRef<Path>) -> Result<Capability, Runt
         "git" => git(workspace),
         "search" => search(workspace),
         _ => Err(RuntimeError::InvalidOption(format!(
-            "there is no capability `{name}`\nhint: use `fs`, `shell`, `git`, `search`, or `http` with the hosts that it may reach"
+            "`{name}` alone is no capability\nhint: use `fs`, `shell`, `git` or `search`; `http` is made with the hosts that it may reach"
         ))),
     }
 }

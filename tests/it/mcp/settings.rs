@@ -215,7 +215,7 @@ fn a_sandbox_that_cannot_be_had_is_refused() {
     let (is_error, text) = client.run(json!({ "code": "1" }));
     assert!(is_error);
     assert!(
-        text.starts_with("`sandbox` and `network` need a process of its own"),
+        text.starts_with("`sandbox` needs a process of its own"),
         "{text}"
     );
     client.finish();

@@ -115,7 +115,7 @@ fn wrong_parameters_are_named_with_what_is_allowed() {
         ),
         (
             json!({ "language": "python", "capabilities": ["mail"] }),
-            "`capabilities`: there is no capability `mail`",
+            "`capabilities`: `mail` alone is no capability",
         ),
         (
             json!({ "language": "python", "limits": 5 }),

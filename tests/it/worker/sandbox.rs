@@ -179,10 +179,16 @@ fn a_sandbox_without_a_process_of_its_own_is_refused() {
     let refused =
         |builder: warmcell::SessionBuilder| settle(builder.open()).unwrap_err().to_string();
     let here = Session::builder(Language::Python);
-    let text =
-        "`sandbox` and `network` need a process of its own\nhint: open the session in a worker";
-    assert_eq!(refused(here.clone().sandbox(Sandbox::ReadOnly)), text);
-    assert_eq!(refused(here.network(false)), text);
+    let text = |what: &str| {
+        format!(
+            "{what} needs a process of its own\nhint: open the session in a worker (`placement`)"
+        )
+    };
+    assert_eq!(
+        refused(here.clone().sandbox(Sandbox::ReadOnly)),
+        text("`sandbox`")
+    );
+    assert_eq!(refused(here.network(false)), text("`network`"));
     assert!(
         refused(builder().workspace("/tmp")).starts_with("`workspace` is given, and nothing holds")
     );
