@@ -322,44 +322,37 @@ fn output_streams_while_the_cell_runs() {
     assert_eq!(second, Event::Display(outcome.display[0].clone()));
 }
 
-/// A slow reader never holds the cell up; what it missed is counted to the byte.
+/// A slow reader never holds the cell up; it gets up to 1 MiB at once, and what it missed is counted to the byte.
 #[test]
 fn a_slow_reader_is_told_what_it_missed() {
     let turn = turn();
     let session = turn.python();
-    for (capacity, lines) in [(1, 1000), (2, 3), (7, 50_000), (100, 10)] {
+    for (capacity, lines) in [(1, 1000), (2, 3), (7, 50_000), (100, 10), (7, 300_000)] {
         let (cell, events) =
             Cell::new(format!("for i in range({lines}): print(i)")).with_events(capacity);
         let (took, outcome) = timed(|| settle(session.start(cell)));
         outcome.succeeded();
         assert!(took < Duration::from_secs(5), "{took:?}");
         let whole: String = (0..lines).map(|i| format!("{i}\n")).collect();
-        assert_eq!(outcome.stdout, whole);
-        let (mut seen, mut bytes, mut count) = (String::new(), 0, 0);
+        let (mut before, mut missed, mut after) = (String::new(), 0, String::new());
+        let mut count = 0;
         for event in all(events) {
+            count += 1;
             match event {
-                Event::Output { text, .. } => {
-                    assert_eq!(bytes, 0, "what follows a gap was read before it");
-                    seen.push_str(&text);
-                    count += 1;
-                }
-                Event::Gap {
-                    events,
-                    bytes: missed,
-                } => {
-                    count += events;
-                    bytes += missed;
-                }
+                Event::Output { text, .. } if missed == 0 => before.push_str(&text),
+                Event::Output { text, .. } => after.push_str(&text),
+                Event::Gap { bytes, .. } => missed += bytes,
                 other => panic!("{other:?}"),
             }
         }
-        assert!(whole.starts_with(&seen));
+        assert!(whole.starts_with(&before) && whole.ends_with(&after));
         assert_eq!(
-            seen.len() as u64 + bytes,
+            (before.len() + after.len()) as u64 + missed,
             whole.len() as u64,
             "{lines} lines, {capacity} events"
         );
-        assert_eq!(count, lines);
+        assert_eq!(missed > 0, whole.len() > 1 << 20);
+        assert!(count <= capacity + 3);
     }
 }
 
