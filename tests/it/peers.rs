@@ -39,6 +39,27 @@ fn a_stopped_await_does_not_go_on_in_later_cells() {
     }
 }
 
+/// The same for a cell that was stopped when its task was made and had not begun, which here the program brings about.
+#[test]
+fn a_task_that_has_not_begun_does_not_begin_in_later_cells() {
+    let turn = turn();
+    let session = turn.python();
+    session
+        .cell("import asyncio\nn = 0\nawait asyncio.sleep(0)\nloop = asyncio.get_running_loop()")
+        .succeeded();
+    let stops = "def once(coroutine):\n    del loop.create_task\n    loop.create_task(coroutine)\n    raise RuntimeError('stopped')\nloop.create_task = once";
+    session.cell(stops).succeeded();
+    session
+        .cell("n += 1\nawait asyncio.sleep(0)")
+        .raised("RuntimeError");
+    session
+        .cell("for _ in range(5): await asyncio.sleep(0)\nreturn n")
+        .returned(json!(0));
+    session
+        .cell("n += 1\nawait asyncio.sleep(0)\nreturn n")
+        .returned(json!(1));
+}
+
 /// `except:` ate the interrupt: spyder-ide/spyder#26312.
 #[test]
 fn a_cell_that_catches_everything_is_stopped() {

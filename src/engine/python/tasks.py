@@ -10,6 +10,9 @@ driving = None
 
 
 async def drive(parts, namespace):
+    # A stop between the making of the task and the driving of the loop leaves a task, which must not begin in a later cell.
+    if driving is None or driving[1] is not asyncio.current_task():
+        return None
     value = None
     for code in parts:
         value = eval(code, namespace)
