@@ -44,7 +44,7 @@ pub(super) trait Caller {
 
 pub(super) struct Desk {
     settings: Settings,
-    registry: Registry,
+    registry: Arc<Registry>,
     /// Cells that run, and those whose outcomes nobody has taken, in the order in which they were given.
     cells: Mutex<Vec<Arc<Running>>>,
 }
@@ -64,7 +64,7 @@ impl Desk {
             .idle(settings.idle);
         Self {
             settings,
-            registry,
+            registry: Arc::new(registry),
             cells: Mutex::default(),
         }
     }
@@ -280,9 +280,17 @@ impl Desk {
             Err(problem) => return refusal(&problem.to_string()),
         };
         let part = ArtifactPart::lines().from(offset).most(lines);
-        let artifact = match self.registry.artifact(&path, part) {
-            Ok(artifact) => artifact,
-            Err(problem) => return refusal(&problem.to_string()),
+        // The server has one thread, and a part far into a large file takes its time.
+        let registry = self.registry.clone();
+        let reading = tokio::task::spawn_blocking(move || registry.artifact(&path, part));
+        let artifact = match reading.await {
+            Ok(Ok(artifact)) => artifact,
+            Ok(Err(problem)) => return refusal(&problem.to_string()),
+            Err(problem) => {
+                return refusal(&format!(
+                    "the thread that reads the file is gone: {problem}"
+                ));
+            }
         };
         let Some(mut text) = artifact.text else {
             return refusal("the file is no text: it is an image, or other data");
