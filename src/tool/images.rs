@@ -9,8 +9,8 @@ use crate::outcome::{Display, Outcome};
 /// The types that models take.
 const TYPES: [&str; 2] = ["image/png", "image/jpeg"];
 
-/// The longest side that models take, in pixels: the least of the limits that the large providers document.
-const MOST_PIXELS: u32 = 8000;
+/// The longest side of an image that is shown to a model, in pixels: vision APIs refuse what is much larger.
+const MOST_SIDE: u32 = 8000;
 
 /// An image that a cell showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ fn problem(mime_type: &str, data: &str) -> Option<&'static str> {
     };
     match size {
         None => Some("no whole image of that type"),
-        Some((width, height)) if width.max(height) > MOST_PIXELS => {
+        Some((width, height)) if width.max(height) > MOST_SIDE => {
             Some("larger than 8000 pixels a side")
         }
         Some(_) => None,

@@ -362,9 +362,7 @@ fn usage(tag: u64, worker: i32, spare: &[i32]) -> Use {
 
 /// The milliseconds of processor time of a process and of its children that have ended, and what it holds in MiB.
 fn usage_of(process: i32) -> Option<(u64, u64)> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(") ")?;
-    let fields: Vec<u64> = rest
+    let fields: Vec<u64> = stat_of(process)?
         .split_whitespace()
         .map(|field| field.parse().unwrap_or(0))
         .collect();
@@ -394,9 +392,12 @@ fn tag_of(process: i32) -> Option<u64> {
 
 /// Whether a process is there and is not a corpse that somebody has yet to reap.
 fn lives(process: i32) -> bool {
-    let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else {
-        return false;
-    };
-    stat.rsplit_once(") ")
-        .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    stat_of(process).is_some_and(|stat| !stat.starts_with(['Z', 'X']))
+}
+
+/// What the kernel tells of a process, from the letter of its state on.
+pub(super) fn stat_of(process: i32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // A program's name may have anything in it, a parenthesis too.
+    stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned())
 }

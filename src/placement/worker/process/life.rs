@@ -1,7 +1,6 @@
 //! How a worker begins, is replaced by its backup, and ends; what its supervisor is asked for on the way.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,7 @@ use super::super::messages::{Command, Notice, Open, Order, Report, Use};
 use super::super::plan::{Configuration, Opened, Plan};
 use super::super::sockets::{self, Channel, ChannelError, within};
 use super::super::spares;
+use super::super::supervising::stat_of;
 use super::super::supervisor::{self, Ends};
 use super::super::temporary::Temporary;
 use super::patience::Patience;
@@ -162,9 +162,7 @@ impl Process {
 
     /// Whether it lives, can be woken and has nothing to say.
     pub(in super::super) fn is_waiting(&mut self) -> bool {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id)).unwrap_or_default();
-        let state = stat.rsplit_once(") ").map(|(_, state)| state);
-        if state.is_none_or(|state| state.starts_with(['T', 't'])) {
+        if stat_of(self.id).is_none_or(|stat| stat.starts_with(['T', 't'])) {
             return false;
         }
         let listener = Listener {
