@@ -46,14 +46,19 @@ fn repl_reads_cells_from_a_pipe() {
     );
 }
 
-#[test]
-fn repl_talks_to_a_person() {
-    let state = tempfile::tempdir().expect("a folder");
+/// A prompt without colours whose history lies in the folder.
+fn prompt(state: &tempfile::TempDir) -> Talk {
     let mut command = warmcell(["repl"]);
     command
         .env("XDG_STATE_HOME", state.path())
         .env("NO_COLOR", "1");
-    let mut talk = Talk::start(command);
+    Talk::start(command)
+}
+
+#[test]
+fn repl_talks_to_a_person() {
+    let state = tempfile::tempdir().expect("a folder");
+    let mut talk = prompt(&state);
     talk.until("`:help` tells what the prompt can do\r\n");
     talk.enter(">>> ", "x = 20");
     talk.enter(">>> ", "x + 22");
@@ -148,14 +153,7 @@ fn each_language_has_a_session_of_its_own() {
 #[test]
 fn names_complete_and_the_history_is_there_the_next_time() {
     let state = tempfile::tempdir().expect("a folder");
-    let start = || {
-        let mut command = warmcell(["repl"]);
-        command
-            .env("XDG_STATE_HOME", state.path())
-            .env("NO_COLOR", "1");
-        Talk::start(command)
-    };
-    let mut talk = start();
+    let mut talk = prompt(&state);
     talk.enter(">>> ", "text_of_mine = 'a b'");
     talk.until(">>> ");
     talk.press("text_o\t.splitl\t()\r");
@@ -170,7 +168,7 @@ fn names_complete_and_the_history_is_there_the_next_time() {
     talk.until(">>> ");
     talk.press(CTRL_D);
     assert_eq!(talk.finish(), 0);
-    let mut talk = start();
+    let mut talk = prompt(&state);
     talk.until(">>> ");
     // Up past the command and the cells that need the name.
     talk.press("\x1b[A\x1b[A\x1b[A\x1b[A\r");
@@ -186,11 +184,7 @@ fn names_complete_and_the_history_is_there_the_next_time() {
 #[test]
 fn what_is_typed_ahead_is_run() {
     let state = tempfile::tempdir().expect("a folder");
-    let mut command = warmcell(["repl"]);
-    command
-        .env("XDG_STATE_HOME", state.path())
-        .env("NO_COLOR", "1");
-    let mut talk = Talk::start(command);
+    let mut talk = prompt(&state);
     let waits = "print('be' + 'gun'); __import__('time').sleep(1)";
     talk.enter(">>> ", waits);
     talk.until("\nbegun\r\n");
