@@ -211,6 +211,37 @@ fn a_timeout_names_the_line_it_came_at() {
     assert_eq!(error.name, None, "{outcome:#?}");
 }
 
+/// Also of one that keeps the interrupt to itself, until it is raised on every line.
+#[test]
+fn a_timeout_of_a_cell_that_resists_names_its_line() {
+    let turn = turn();
+    let session = turn.python();
+    each(
+        [
+            (
+                "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+                3..=4,
+            ),
+            (
+                "import time\nwhile True:\n    try: time.sleep(1)\n    except BaseException: pass",
+                2..=4,
+            ),
+            (
+                "try:\n    while True: pass\nfinally:\n    while True: pass",
+                4..=4,
+            ),
+        ],
+        |(code, lines)| {
+            let outcome = session.cell_within(ms(100), code);
+            let error = outcome.failed(FailureKind::Timeout);
+            let line = error.line.filter(|line| lines.contains(line));
+            assert!(line.is_some(), "{outcome:#?}");
+            let traceback = error.traceback.as_deref().unwrap_or_default();
+            assert!(traceback.contains("in <module>"), "{outcome:#?}");
+        },
+    );
+}
+
 /// A value that takes long to hand over is inside the deadline too.
 #[test]
 fn converting_a_value_is_held_to_the_deadline() {

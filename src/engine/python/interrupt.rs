@@ -159,6 +159,23 @@ pub(super) fn end(py: Python<'_>, epoch: u64) -> bool {
     was_heard(epoch)
 }
 
+/// Tells what became of the cell, in Python that the cell's own interrupt must not end: what is of the program's in it, like an
+/// exception's `__str__`, has a [`WINDOW`] of its own.
+pub(super) fn reporting<T>(py: Python<'_>, epoch: u64, action: impl FnOnce() -> T) -> T {
+    if !was_heard(epoch) {
+        return action();
+    }
+    HEARD_AT.store(now(), Ordering::Relaxed);
+    let resisted = TRACING.load(Ordering::Relaxed);
+    release_trace(py);
+    let result = action();
+    if resisted {
+        TRACING.store(true, Ordering::Relaxed);
+        cpython::set_trace(py, trace);
+    }
+    result
+}
+
 fn release_trace(py: Python<'_>) {
     TRACING_ONCE.store(false, Ordering::Relaxed);
     if TRACING.swap(false, Ordering::Relaxed) {

@@ -222,10 +222,10 @@ impl PythonSession {
                     from_compiler,
                 };
                 let environment = self.interpreter.environment(&self.opening);
-                let mut failure =
-                    self.interpreter
-                        .reporter
-                        .failure(py, error, &origin, &environment);
+                let reporter = &self.interpreter.reporter;
+                let mut failure = interrupt::reporting(py, task.epoch, || {
+                    reporter.failure(py, error, &origin, &environment)
+                });
                 let indentation = cell.as_ref().map_or(0, |cell| cell.compiled.indentation);
                 failure.column = failure.column.map(|column| column + indentation as u32);
                 Completion {
