@@ -2,6 +2,8 @@
 //! channel between two threads, and of a byte over a socket to another process.
 //!
 //! A cell makes many calls, and tells how long they took; so the figure has the language's own part in it and not the cell's.
+//! `cargo bench --bench capabilities -- WORD` runs the rows whose name contains the word.
+//!
 //! Targets: in process at most 2 times the channel, in a worker at most 2 times the socket more than that. Python in process meets
 //! it (8.3 us beside a channel of 4.2); the others do not: QuickJS 11, boa 31, in a worker 33 to 35 and 65 where 17 were wanted.
 //! Where the time goes, by `perf`: of a call out of a worker the tender spends 75 to 78 % in the kernel and the thread that hands
@@ -123,6 +125,10 @@ fn socket() -> Duration {
 }
 
 fn row(name: &str, mut event: impl FnMut() -> Duration) {
+    let word = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    if word.is_some_and(|word| !name.contains(&word)) {
+        return;
+    }
     let mut took: Vec<Duration> = (0..ROUNDS).map(|_| event()).collect();
     took.sort();
     let [least, middle] = [took[0], took[ROUNDS / 2]].map(|took| format!("{took:.1?}"));
