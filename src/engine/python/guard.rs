@@ -4,7 +4,11 @@
 //! The functions that change them are replaced by ones that note, once a cell, what was there, and then do what they are
 //! asked. A cell that calls none of them pays nothing (reading all dispositions would cost each cell 16 µs).
 //!
+//! Signals that a cell handles are sent on to its thread: [`relay`].
+//!
 //! [`NOTED`] is locked for as long as it takes to read or write these things, by the interpreter's thread alone.
+
+mod relay;
 
 use std::ffi::{CStr, CString, c_int};
 use std::mem::MaybeUninit;
@@ -48,6 +52,7 @@ pub(super) fn install(py: Python<'_>, handler: &Bound<'_, PyAny>) -> PyResult<()
             "setitimer",
         ],
     )?;
+    guard(&py.import("posix")?, &["kill"])?;
     guard(&py.import("faulthandler")?, &["enable", "register"])?;
     guard(&py.import("_locale")?, &["setlocale"])
 }
@@ -64,17 +69,20 @@ fn guard(module: &Bound<'_, PyModule>, functions: &[&str]) -> PyResult<()> {
         )?;
         module.setattr(*name, guarded)?;
     }
-    // `signal` holds names of `_signal`, not the module.
-    if module.name()? == "_signal" {
-        let signal = module.py().import("signal")?;
-        for name in ["siginterrupt", "alarm", "setitimer"] {
-            signal.setattr(name, module.getattr(name)?)?;
-        }
+    // `signal` holds names of `_signal`, and `os` of `posix`, not the modules.
+    let (holder, held): (_, &[&str]) = match module.name()?.to_str()? {
+        "_signal" => ("signal", &["siginterrupt", "alarm", "setitimer"]),
+        "posix" => ("os", functions),
+        _ => return Ok(()),
+    };
+    let holder = module.py().import(holder)?;
+    for name in held {
+        holder.setattr(*name, module.getattr(*name)?)?;
     }
     Ok(())
 }
 
-/// A function of CPython's that changes dispositions, the signal mask or a timer.
+/// A function of CPython's that changes dispositions, the signal mask or a timer, or sends a signal.
 #[pyclass(frozen, module = "signal")]
 struct Guarded {
     name: String,
@@ -90,10 +98,19 @@ impl Guarded {
         arguments: &Bound<'py, PyTuple>,
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if self.name == "kill" {
+            return match raised(py, arguments)? {
+                Some(nothing) => Ok(nothing),
+                None => self.original.bind(py).call(arguments, keywords),
+            };
+        }
         note();
         let result = self.original.bind(py).call(arguments, keywords)?;
-        if self.name == "signal" {
-            note_handler(arguments, &result, &self.original);
+        if self.name == "signal"
+            && let Some(signal) = number_of(arguments, 0)
+        {
+            note_handler(signal, &result, &self.original);
+            relay::put_before(signal);
         }
         Ok(result)
     }
@@ -101,6 +118,29 @@ impl Guarded {
     fn __repr__(&self) -> String {
         format!("<function {}>", self.name)
     }
+}
+
+/// A program that sends itself a signal which it handles: it expects its handler to have run when `os.kill` returns, as it has
+/// in a process of one thread.
+fn raised<'py>(
+    py: Python<'py>,
+    arguments: &Bound<'py, PyTuple>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let (Some(process), Some(signal)) = (number_of(arguments, 0), number_of(arguments, 1)) else {
+        return Ok(None);
+    };
+    let is_own = u32::try_from(process) == Ok(std::process::id());
+    if !(is_own && interrupt::runs_here() && relay::handles(signal)) {
+        return Ok(None);
+    }
+    // SAFETY: sends this thread a signal whose handler is ours.
+    unsafe { libc::raise(signal) };
+    py.check_signals()?;
+    Ok(Some(py.None().into_bound(py)))
+}
+
+fn number_of(arguments: &Bound<'_, PyTuple>, index: usize) -> Option<c_int> {
+    arguments.get_item(index).ok()?.extract().ok()
 }
 
 fn note() {
@@ -116,17 +156,7 @@ fn note() {
 }
 
 /// `signal.signal` has returned the handler it replaced.
-fn note_handler(
-    arguments: &Bound<'_, PyTuple>,
-    replaced: &Bound<'_, PyAny>,
-    set_handler: &Py<PyAny>,
-) {
-    let Ok(signal) = arguments
-        .get_item(0)
-        .and_then(|signal| signal.extract::<c_int>())
-    else {
-        return;
-    };
+fn note_handler(signal: c_int, replaced: &Bound<'_, PyAny>, set_handler: &Py<PyAny>) {
     if let Some(noted) = &mut *NOTED.lock().unwrap_or_else(PoisonError::into_inner)
         && !replaced.is_none()
         && noted.handlers.iter().all(|(known, _)| *known != signal)
@@ -150,6 +180,7 @@ pub(super) fn put_back(py: Python<'_>) {
     {
         // First what CPython believes, so that it does not go on thinking that the cell's handler is there.
         for (signal, handler) in handlers {
+            relay::drop_pending(signal);
             if let Some(set_handler) = &set_handler
                 && let Err(error) = set_handler.call1(py, (signal, handler))
             {

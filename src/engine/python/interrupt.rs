@@ -146,10 +146,15 @@ pub(super) fn undisturbed<T>(action: impl FnOnce() -> T) -> T {
 }
 
 /// Whether this is the interpreter's thread.
-fn runs_here() -> bool {
+pub(super) fn runs_here() -> bool {
     // SAFETY: takes nothing and cannot fail.
     let here = unsafe { libc::pthread_self() };
-    SETUP.get().is_some_and(|setup| setup.thread == here)
+    thread() == Some(here)
+}
+
+/// The interpreter's thread, once it runs. May be called by a signal's handler.
+pub(super) fn thread() -> Option<libc::pthread_t> {
+    SETUP.get().map(|setup| setup.thread)
 }
 
 /// The code of the cell has ended, and with it what may be interrupted. Returns whether it was.

@@ -154,6 +154,46 @@ fn a_cells_own_handlers_work_while_it_runs() {
     });
 }
 
+/// The way of programs to bound what they call: whatever the interpreter's thread is in, the alarm's handler runs there at once.
+#[test]
+fn an_alarm_of_the_cells_own_ends_what_it_is_in() {
+    in_own_process!(|| {
+        let turn = turn();
+        let session = turn.python();
+        session
+            .cell("import os, signal, subprocess, time\nclass Late(Exception): pass\ndef late(*_): raise Late")
+            .succeeded();
+        for waits in [
+            // CPython 3.11 does not find the `except` when a loop is the first thing in its `try`.
+            "n = 0\n    while True: n += 1",
+            "time.sleep(100)",
+            "subprocess.run(['sleep', '100'])",
+        ] {
+            session
+                .cell_within(
+                    ms(5000),
+                    &format!("signal.signal(signal.SIGALRM, late)\nsignal.setitimer(signal.ITIMER_REAL, 0.1)\ntry:\n    {waits}\nexcept Late:\n    heard = {waits:?}\nheard"),
+                )
+                .returned(json!(waits));
+        }
+    });
+}
+
+/// A signal that a cell sends itself is handled when `os.kill` returns, and ends nobody after the cell.
+#[test]
+fn a_signal_that_a_cell_sends_itself_is_handled_at_once() {
+    in_own_process!(|| {
+        let turn = turn();
+        let session = turn.python();
+        for _ in 0..20 {
+            session
+                .cell("import os, signal\ngot = []\nsignal.signal(signal.SIGUSR1, lambda *_: got.append(1))\nos.kill(os.getpid(), signal.SIGUSR1)\nsent = len(got)\nsignal.raise_signal(signal.SIGUSR1)\nprint(sent, len(got), end='')\nos.kill(os.getpid(), signal.SIGUSR1)")
+                .printed("1 2");
+            session.cell("len(got)").returned(json!(3));
+        }
+    });
+}
+
 /// An alarm that a cell leaves running does not end the host, whose disposition for it is the default.
 #[test]
 fn an_alarm_that_a_cell_left_behind_does_not_end_the_host() {
