@@ -107,6 +107,27 @@ class Host(Fixed):
         return "<host>"
 
 
+def awaited():
+    """Returns the class of what `aio` gives: a future, which `create_task` and `TaskGroup` take for a coroutine as well."""
+    from asyncio import Future
+
+    class Awaited(Future):
+        def send(self, _):
+            if self.done():
+                raise StopIteration(self.result())
+            self._asyncio_future_blocking = True
+            return self
+
+        def throw(self, kind, value=None, traceback=None):
+            self.cancel()
+            raise kind if value is None else value
+
+        def close(self):
+            self.cancel()
+
+    return Awaited
+
+
 class Desk:
     """Hands the answers to awaited calls to those who wait, inside the loop that they wait in."""
 
@@ -114,6 +135,7 @@ class Desk:
         self.line = line
         self.waiting = {}
         self.loop = None
+        self.awaited = None
 
     def start(self, capability, action, arguments, named):
         import asyncio
@@ -122,7 +144,8 @@ class Desk:
         if self.loop is not loop:
             loop.add_reader(self.line.descriptor, self.deliver)
             self.loop = loop
-        future = loop.create_future()
+            self.awaited = self.awaited or awaited()
+        future = self.awaited(loop=loop)
         number = self.line.start(capability, action, arguments, named)
         self.waiting[number] = future
         future.add_done_callback(lambda _: self.waiting.pop(number, None))

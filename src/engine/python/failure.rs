@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use pyo3::exceptions::{
     PyBaseException, PyKeyError, PyMemoryError, PyModuleNotFoundError, PyRuntimeError,
-    PySyntaxError, PySystemExit,
+    PySyntaxError, PySystemExit, PyTypeError,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyString};
@@ -105,7 +105,7 @@ impl Reporter {
         }
         failure.hint = hint(py, error, failure.kind, environment)
             .or_else(|| self.withheld(py, error, environment))
-            .or_else(|| without_loop(py, error, &failure.message))
+            .or_else(|| of_a_loop(py, error, &failure.message))
             .or_else(|| of_a_notebook(&failure, error.value(py)));
         failure
     }
@@ -183,12 +183,29 @@ fn kind(py: Python<'_>, error: &PyErr, origin: &Origin<'_>) -> FailureKind {
     }
 }
 
-/// Cells without an `await` run outside of the session's loop.
-fn without_loop(py: Python<'_>, error: &PyErr, message: &str) -> Option<String> {
-    let is_meant = error.is_instance_of::<PyRuntimeError>(py)
-        && (message == "no running event loop"
-            || message.starts_with("There is no current event loop"));
-    is_meant.then(|| "a cell with an `await` in it runs in the session's event loop, where tasks live on into later cells: add `await asyncio.sleep(0)`".to_owned())
+/// Cells with an `await` run in the session's loop, those without one outside of it. A host function is called, or its `aio` is
+/// awaited.
+fn of_a_loop(py: Python<'_>, error: &PyErr, message: &str) -> Option<String> {
+    let hint = if error.is_instance_of::<PyTypeError>(py) {
+        message.ends_with("can't be used in 'await' expression").then_some(
+            "host functions give their result without an `await`, and something to await when called as `.aio(...)`",
+        )
+    } else if !error.is_instance_of::<PyRuntimeError>(py) {
+        None
+    } else if message == "no running event loop"
+        || message.starts_with("There is no current event loop")
+    {
+        Some(
+            "a cell with an `await` in it runs in the session's event loop, where tasks live on into later cells: add `await asyncio.sleep(0)`",
+        )
+    } else if message == "asyncio.run() cannot be called from a running event loop" {
+        Some(
+            "this cell has an `await` and runs in the session's event loop already: `await` the coroutine itself",
+        )
+    } else {
+        None
+    };
+    hint.map(str::to_owned)
 }
 
 /// What notebooks add to Python.

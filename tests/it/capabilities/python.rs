@@ -157,6 +157,10 @@ return [len(answers), set(answers) == {5}]";
         // Also the ways in which awaiting goes wrong.
         let code = "
 future = tools.echo.aio(1)
+task = asyncio.create_task(tools.echo.aio(7))
+async with asyncio.TaskGroup() as group:
+    grouped = group.create_task(tools.echo.aio(8))
+assert [await task, grouped.result()] == [7, 8]
 both = await asyncio.gather(future, future)
 failed = await asyncio.gather(tools.fail.aio(), tools.echo.aio(2), tools.fail.aio(), return_exceptions=True)
 try:
