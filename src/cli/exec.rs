@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use warmcell::{FailureKind, Language, Outcome};
+use warmcell::{FailureKind, Language, Outcome, Session};
 
 use super::console::{Console, Show};
 use super::interrupt::Leave;
 use super::report::Report;
-use super::runner::{Runner, SessionOptions, UNWRITABLE};
+use super::runner::{Farewell, Runner, SessionOptions, UNWRITABLE};
 use super::{descriptors, interrupt, language};
 
 /// Run each argument as a cell of one session, and print the values as JSON
@@ -47,8 +47,27 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     if report.is_some() {
         runner.heed_endings()?;
     }
-    let status = run(&options, language, &mut runner, report.as_mut());
+    let mut session = None;
+    let status = run(
+        &options,
+        language,
+        &mut runner,
+        report.as_mut(),
+        &mut session,
+    );
     Report::finish(report, &status)?;
+    if let Some(session) = session
+        && status.is_ok()
+        && !interrupt::was_pressed()
+    {
+        runner.end(
+            &session,
+            match options.json {
+                true => Farewell::Silent,
+                false => Farewell::Snippets,
+            },
+        )?;
+    }
     status
 }
 
@@ -57,12 +76,13 @@ fn run(
     language: Language,
     runner: &mut Runner,
     mut report: Option<&mut Report>,
+    session: &mut Option<Session>,
 ) -> anyhow::Result<u8> {
     let builder = options.session.builder(language, Path::new("."));
     if let Some(report) = &mut report {
         report.add_engine(&builder);
     }
-    let session = runner.open(builder)?;
+    let session = &*session.insert(runner.open(builder)?);
     for code in &options.cells {
         // Before anything else is shown: a terminal that is gone must not cost the page its last cell.
         let mut add = |outcome: &Outcome| {
@@ -71,13 +91,13 @@ fn run(
             }
         };
         let outcome = if options.json {
-            let outcome = runner.run_silently(&session, code)?;
+            let outcome = runner.run_silently(session, code)?;
             add(&outcome);
             let line = serde_json::to_string(&outcome).context("cannot write the outcome")?;
             runner.console.line(&line).context(UNWRITABLE)?;
             outcome
         } else {
-            let outcome = runner.run(&session, code)?;
+            let outcome = runner.run(session, code)?;
             add(&outcome);
             runner.show(&outcome, false)?;
             outcome

@@ -25,7 +25,7 @@ use self::typing::{Ahead, Typing};
 use self::whole::Gatherer;
 use super::console::{Console, Show, Table};
 use super::interrupt::Leave;
-use super::runner::{Runner, SessionOptions, UNWRITABLE};
+use super::runner::{Farewell, Runner, SessionOptions, UNWRITABLE};
 use super::{descriptors, language};
 
 /// Type cells into one session
@@ -52,12 +52,16 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
         console.keep_images();
         let runner = Runner::new(console, Show::Displays, Leave::Never, &session)?;
-        Repl::open(runner, session, language)?.talk()
+        let mut repl = Repl::open(runner, session, language)?;
+        let status = repl.talk();
+        repl.end(status)
     } else {
         // A child of a cell must not eat the cells that are still to come.
         let input = descriptors::take_stdin().context("cannot use standard input")?;
         let runner = Runner::new(console, Show::Displays, Leave::Eventually, &session)?;
-        Repl::open(runner, session, language)?.read(BufReader::new(input))
+        let mut repl = Repl::open(runner, session, language)?;
+        let status = repl.read(BufReader::new(input));
+        repl.end(status)
     }
 }
 
@@ -124,7 +128,7 @@ impl Repl {
     }
 
     /// Reads from a person.
-    fn talk(mut self) -> anyhow::Result<u8> {
+    fn talk(&mut self) -> anyhow::Result<u8> {
         self.is_person = true;
         let on = self.engine();
         self.runner.console.message(&format!(
@@ -181,7 +185,7 @@ impl Repl {
     }
 
     /// Reads from a pipe or a file.
-    fn read(mut self, input: impl BufRead) -> anyhow::Result<u8> {
+    fn read(&mut self, input: impl BufRead) -> anyhow::Result<u8> {
         let mut gatherer = Gatherer::default();
         for line in input.lines() {
             let line = line.context("cannot read standard input")?;
@@ -197,6 +201,16 @@ impl Repl {
             return Ok(status);
         }
         Ok(self.status())
+    }
+
+    /// Ends the sessions, unless there is nobody left to show anything to.
+    fn end(&mut self, status: anyhow::Result<u8>) -> anyhow::Result<u8> {
+        if status.is_ok() {
+            for desk in &self.desks {
+                self.runner.end(&desk.session, Farewell::Snippets)?;
+            }
+        }
+        status
     }
 
     fn take(&mut self, text: &str) -> anyhow::Result<Next> {

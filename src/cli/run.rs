@@ -6,12 +6,12 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use warmcell::{Failure, FailureKind, Language, Outcome};
+use warmcell::{Failure, FailureKind, Language, Outcome, Session};
 
 use super::console::{Console, Show};
 use super::interrupt::Leave;
 use super::report::Report;
-use super::runner::{Runner, SessionOptions};
+use super::runner::{Farewell, Runner, SessionOptions};
 use super::{Usage, interrupt, language};
 
 /// What `timeout` of the shell ends with, too.
@@ -59,8 +59,20 @@ pub(super) fn main(options: Options) -> anyhow::Result<u8> {
     if report.is_some() {
         runner.heed_endings()?;
     }
-    let status = run(&options, &sources, &mut runner, report.as_mut());
+    let mut sessions = HashMap::new();
+    let status = run(
+        &options,
+        &sources,
+        &mut runner,
+        report.as_mut(),
+        &mut sessions,
+    );
     Report::finish(report, &status)?;
+    if status.is_ok() && !interrupt::was_pressed() {
+        for session in sessions.values() {
+            runner.end(session, Farewell::Script)?;
+        }
+    }
     status
 }
 
@@ -69,9 +81,9 @@ fn run(
     sources: &[(Language, String)],
     runner: &mut Runner,
     mut report: Option<&mut Report>,
+    sessions: &mut HashMap<Language, Session>,
 ) -> anyhow::Result<u8> {
     let languages: Vec<Language> = sources.iter().map(|(language, _)| *language).collect();
-    let mut sessions = HashMap::new();
     let is_one = sources.len() == 1;
     for (file, (own, code)) in options.files.iter().zip(sources) {
         let language = session_language(*own, &languages);

@@ -19,6 +19,12 @@ use super::{Usage, language};
 /// How many events of a cell may wait to be shown; then the cell waits, so that no output is lost in a slow pipe.
 const WAITING_EVENTS: usize = 1024;
 
+/// How long the end of a session is waited for.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// What a Python program does at its end.
+const FAREWELL: &str = include_str!("farewell.py");
+
 /// The options of a session.
 #[derive(Debug, clap::Args)]
 pub(super) struct SessionOptions {
@@ -163,6 +169,17 @@ impl SessionOptions {
     }
 }
 
+/// How a Python session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Farewell {
+    /// As a script does: when its threads have ended.
+    Script,
+    /// At once: what is typed for an answer should not be held up by a thread that runs for ever.
+    Snippets,
+    /// As above, and nothing is shown.
+    Silent,
+}
+
 /// Runs cells on this thread, which sleeps while there is nothing to show.
 pub(super) struct Runner {
     runtime: Runtime,
@@ -272,6 +289,33 @@ impl Runner {
     pub(super) fn run_silently(&self, session: &Session, code: &str) -> anyhow::Result<Outcome> {
         self.interrupts.aim(session);
         Ok(self.wait(session.run(code.into())?))
+    }
+
+    /// Ends a session as its programs would end outside of it: what they have registered for their end is called, and files are
+    /// written to the end.
+    pub(super) fn end(&mut self, session: &Session, farewell: Farewell) -> anyhow::Result<()> {
+        let shown = match session.language() {
+            Language::Python => self.say_farewell(session, farewell),
+            _ => Ok(()),
+        };
+        // One that is stuck is not waited for.
+        let _ = self.wait(async { tokio::time::timeout(CLOSING, session.close()).await });
+        shown
+    }
+
+    fn say_farewell(&mut self, session: &Session, farewell: Farewell) -> anyhow::Result<()> {
+        let waits_for_threads = match farewell {
+            Farewell::Script => "True",
+            Farewell::Snippets | Farewell::Silent => "False",
+        };
+        let code = format!("{FAREWELL}\n\nfarewell({waits_for_threads})\n");
+        if farewell == Farewell::Silent {
+            return self.run_silently(session, &code).map(drop);
+        }
+        let mut outcome = self.run(session, &code)?;
+        // Of a session that ends nobody needs to know how safe it is.
+        outcome.notice = None;
+        self.console.rest(&outcome).context(UNWRITABLE)
     }
 
     /// Waits for an answer of the library.

@@ -479,6 +479,48 @@ fn the_process_ends_whatever_threads_are_left() {
     );
 }
 
+/// A script ends as a script does: its threads end first, what it registered is called, its files are written.
+#[test]
+fn a_script_ends_as_it_would_alone() {
+    let folder = Files::new();
+    let threads = folder.file(
+        "threads.py",
+        "import threading, time\nfrom concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n\
+         def job(i):\n    time.sleep(0.05)\n    print('job', i)\n\
+         for i in range(2): pool.submit(job, i)\n\
+         def last():\n    time.sleep(0.3)\n    print('thread')\n\
+         threading.Thread(target=last).start()\nprint('main')",
+    );
+    let written = folder.file("written.txt", "");
+    let end = folder.file(
+        "end.py",
+        format!("import atexit, sys\natexit.register(print, 'registered')\nfile = open({written:?}, 'w')\nfile.write('all of it')\nsys.exit(3)"),
+    );
+    for placement in ["in-process", "worker"] {
+        let ended = ran([
+            "run",
+            "--placement",
+            placement,
+            threads.to_str().expect("a name"),
+        ]);
+        assert_eq!(ended.status, 0);
+        assert_eq!(ended.stdout, "main\njob 0\njob 1\nthread\n");
+        let ended = ran([
+            "run",
+            "--placement",
+            placement,
+            end.to_str().expect("a name"),
+        ]);
+        assert_ended(&ended, 3, "registered\n", "");
+        assert_eq!(fs::read_to_string(&written).expect("a file"), "all of it");
+        fs::write(&written, "").expect("a file");
+        let code = format!("file = open({written:?}, 'w')\nfile.write('all')");
+        let ended = ran(["exec", "--placement", placement, &code]);
+        assert_ended(&ended, 0, "3\n", "");
+        assert_eq!(fs::read_to_string(&written).expect("a file"), "all");
+    }
+}
+
 #[test]
 fn what_threads_print_late_is_shown() {
     let ended = ran([
