@@ -81,7 +81,7 @@ async fn serve_client(input: File, output: File, settings: Settings) -> anyhow::
     let ended = Arc::new(Notify::new());
     let desk = Arc::new(Desk::new(settings));
     let closing = tokio::spawn(close_at_the_end(desk.clone(), ended.clone()));
-    let transport = Stdio::new(input, output, ended);
+    let transport = Stdio::new(input, output, ended.clone());
     match Server::new(desk.clone()).serve(transport).await {
         Ok(service) => {
             service
@@ -93,8 +93,9 @@ async fn serve_client(input: File, output: File, settings: Settings) -> anyhow::
         Err(ServerInitializeError::ConnectionClosed(_)) => {}
         Err(problem) => return Err(problem).context("the client and this server do not agree"),
     }
-    closing.abort();
-    desk.close().await;
+    // What the end of the input has begun to close is closed whole: programs write what they had still to write.
+    ended.notify_one();
+    let _ = closing.await;
     Ok(())
 }
 

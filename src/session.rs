@@ -207,16 +207,17 @@ impl Session {
         }
     }
 
-    /// Stops the cell that runs, if one does; cells that wait are not touched.
+    /// Stops the cell that runs, or, while none does yet, the one whose turn is next; others that wait are not touched.
+    ///
+    /// Says whether there was one.
     pub fn interrupt(&self) -> bool {
-        let running = self
-            .live_tickets()
-            .into_iter()
-            .find(|ticket| ticket.is_running());
-        if let Some(ticket) = &running {
+        let live = self.live_tickets();
+        let running = live.iter().find(|ticket| ticket.is_running());
+        let next = running.or_else(|| live.first());
+        if let Some(ticket) = next {
             self.stop(ticket, Stop::Cancelled);
         }
-        running.is_some()
+        next.is_some()
     }
 
     /// The names the program bound, each with type and a bounded preview; no code of the program runs.

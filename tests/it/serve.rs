@@ -284,6 +284,22 @@ fn other_requests_are_served_while_a_cell_runs() {
     assert_eq!(server.cell(&session, "1 + 1")["value"], 2);
 }
 
+/// One that comes right behind its cell does not miss it, whether the cell has begun or not.
+#[test]
+fn an_interrupt_stops_a_cell_that_has_not_begun() {
+    let mut server = Server::start();
+    let session = server.python();
+    for _ in 0..20 {
+        let running = server.send("execute", json!({ "session": session, "code": ENDLESS }));
+        let stopped = server.send("interrupt", json!({ "session": session }));
+        assert_eq!(server.answer(stopped)["result"], json!({ "running": true }));
+        assert_eq!(
+            server.answer(running)["result"]["error"]["kind"],
+            "cancelled"
+        );
+    }
+}
+
 #[test]
 fn a_cancelled_cell_is_stopped_and_one_that_waits_never_runs() {
     let mut server = Server::start();
