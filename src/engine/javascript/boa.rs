@@ -136,7 +136,7 @@ impl Session {
             known: &known,
         })?;
         stopper.set_poke(limits::poke(&mut context));
-        let cells = Cells::new(host, flavour, opening.limits.clone(), Some(SLOW));
+        let cells = Cells::new(host, flavour, &opening, Some(SLOW));
         Ok(Self {
             opening,
             flavour,
@@ -153,8 +153,7 @@ impl Engine for Session {
     fn run(&mut self, task: &Task<'_>) -> Completion {
         limits::begin(&mut self.context);
         if let Some(budget) = self.known.budget {
-            memory::arm(budget, limits::trip);
-            memory::collect_if_due(boa_gc::force_collect);
+            memory::arm(budget, limits::trip, boa_gc::force_collect);
         }
         self.stopper.begin(task.epoch);
         let mut realm = Entered {

@@ -14,11 +14,11 @@ use super::host::{Calls, Host};
 use super::inspect::{Detail, inspect};
 use super::memory;
 use super::realm::{Abrupt, Kind, PromiseState, Realm};
-use super::rewrite::{self, DeclarationKind, Flavour, Form, Rewritten};
+use super::rewrite::{self, Flavour, Form, Rewritten};
 use super::sources::Sources;
-use super::values::{self, Refusal};
+use super::values::{self, Measure, Refusal};
 use crate::capability::CapabilityError;
-use crate::engine::{Completion, Task};
+use crate::engine::{Completion, Integers, Opening, Task};
 use crate::limits::Limits;
 use crate::outcome::{Display, Failure, FailureKind, Json};
 
@@ -42,6 +42,7 @@ pub(super) struct Cells {
     host: Rc<Host>,
     flavour: Flavour,
     limits: Limits,
+    integers: Integers,
     bindings: Bindings,
     /// What a boa session says of a cell that ran into its deadline.
     slow_hint: Option<&'static str>,
@@ -62,13 +63,14 @@ impl Cells {
     pub(super) fn new(
         host: Rc<Host>,
         flavour: Flavour,
-        limits: Limits,
+        opening: &Opening,
         slow_hint: Option<&'static str>,
     ) -> Self {
         Self {
             host,
             flavour,
-            limits,
+            limits: opening.limits.clone(),
+            integers: opening.integers,
             bindings: Bindings::default(),
             slow_hint,
             is_waiting: false,
@@ -109,9 +111,9 @@ impl Cells {
             .sources
             .borrow_mut()
             .insert(file.clone(), positions);
-        let result = match self.declare(realm, &declared, &assigned) {
-            Ok(()) => self.evaluate(realm, entry, &code, form, &file),
-            Err(failure) => Ok(Ending::Failed(failure)),
+        let (own, result) = match self.declare(realm, &declared, &assigned) {
+            Ok(own) => (own, self.evaluate(realm, entry, &code, form, &file)),
+            Err(failure) => (Vec::new(), Ok(Ending::Failed(failure))),
         };
         let ending = result.unwrap_or_else(|abrupt| self.abrupt(realm, abrupt, &file));
         let mut completion = memory::uncounted(|| self.complete(realm, ending, form));
@@ -123,7 +125,7 @@ impl Cells {
             .as_ref()
             .is_some_and(|failure| failure.kind == FailureKind::Memory)
         {
-            completion.notice = self.free_memory(realm, &declared, &assigned);
+            completion.notice = free_memory(realm, &own);
         }
         if is_stopped {
             self.clean_up(realm, entry, task.number);
@@ -319,14 +321,7 @@ impl Cells {
                 failure::place(&mut failure, &sources, stack.as_deref(), file);
                 failure
             }
-            Abrupt::Memory => Failure::new(
-                FailureKind::Memory,
-                format!(
-                    "the cell needed more than the memory budget of {} MiB",
-                    self.limits.memory_mb
-                ),
-            )
-            .with_hint("work on the data in parts, or raise `memoryMb`"),
+            Abrupt::Memory => self.out_of_memory(),
             Abrupt::Stopped(stack) => {
                 let mut failure = Failure::new(FailureKind::Timeout, "");
                 failure::place(&mut failure, &sources, stack.as_deref(), file);
@@ -337,6 +332,15 @@ impl Cells {
             }
         };
         Ending::Failed(failure)
+    }
+
+    fn out_of_memory(&self) -> Failure {
+        let message = format!(
+            "the cell needed more than the memory budget of {} MiB",
+            self.limits.memory_mb
+        );
+        Failure::new(FailureKind::Memory, message)
+            .with_hint("work on the data in parts, or raise `memoryMb`")
     }
 
     /// Hands over the value, or shows it.
@@ -357,9 +361,11 @@ impl Cells {
             Ending::Value(value) if realm.kind(&value) == Kind::Undefined => Completion::default(),
             Ending::Value(value) => {
                 let stopper = &self.host.stopper;
-                match values::to_json(realm, &value, self.limits.value_bytes, &|| {
-                    stopper.is_pressed()
-                }) {
+                let measure = Measure {
+                    budget: self.limits.value_bytes,
+                    integers: self.integers,
+                };
+                match values::to_json(realm, &value, measure, &|| stopper.is_pressed()) {
                     Ok(text) => Completion {
                         value: Some(Json::from_converter(text)),
                         ..Completion::default()
@@ -403,35 +409,6 @@ impl Cells {
         let _ = realm.take_rejections(None);
     }
 
-    /// Frees what a cell holds that used up the memory budget: the session could do nothing else any more.
-    fn free_memory<R: Realm>(
-        &mut self,
-        realm: &mut R,
-        declared: &[(String, DeclarationKind)],
-        assigned: &[String],
-    ) -> Option<String> {
-        realm.reserve_memory();
-        let notice = if realm.is_full() {
-            let names: Vec<&str> = declared
-                .iter()
-                .map(|(name, _)| name.as_str())
-                .chain(assigned.iter().map(String::as_str))
-                .collect();
-            let script: String = names.iter().map(|name| format!("{name}=void 0;")).collect();
-            let _ = realm.evaluate(&script, BINDINGS_FILE);
-            realm.drop_jobs();
-            realm.is_full();
-            Some(format!(
-                "the cell's memory was freed: `{}` were set to undefined",
-                names.join("`, `")
-            ))
-        } else {
-            None
-        };
-        realm.recover();
-        notice
-    }
-
     /// The completion of a cell that was stopped: where it stood, if that is known.
     fn interrupted(&self, completion: Completion, waited_for: Option<String>) -> Completion {
         let mut place = completion
@@ -449,6 +426,39 @@ impl Cells {
             ..Completion::default()
         }
     }
+}
+
+/// Frees what the names of a cell hold that has used up the memory budget. What earlier cells have bound stays, also where it
+/// is this that fills the session.
+fn free_memory<R: Realm>(realm: &mut R, own: &[String]) -> Option<String> {
+    realm.reserve_memory();
+    let mut freed = Vec::new();
+    let is_full = realm.is_full();
+    if is_full {
+        for name in own {
+            let script = format!("{name}=void 0;");
+            if realm.evaluate(&script, BINDINGS_FILE).is_ok() {
+                freed.push(format!("`{name}`"));
+            }
+        }
+        realm.drop_jobs();
+    }
+    let is_still_full = is_full && realm.is_full();
+    realm.recover();
+    realm.make_room(is_still_full);
+    let told = |names: &[String]| match names {
+        [name] => format!("{name} was set to undefined"),
+        names => format!("{} were set to undefined", names.join(", ")),
+    };
+    let freed =
+        (!freed.is_empty()).then(|| format!("the cell's memory was freed: {}", told(&freed)));
+    let full = is_still_full.then(|| {
+        "the memory budget is nearly full of what earlier cells have bound: set to `null` what is not needed".to_owned()
+    });
+    freed
+        .into_iter()
+        .chain(full)
+        .reduce(|one, other| format!("{one}; {other}"))
 }
 
 /// What a failed call is to `capabilities.js`.

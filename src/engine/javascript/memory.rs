@@ -85,9 +85,13 @@ pub(super) struct Budget {
 }
 
 impl Budget {
+    /// Up to where a cell may allocate: to the end of the budget. A session that has filled it before, in names of earlier cells
+    /// that nothing may free, gets a little more, for what frees them.
     fn end(self) -> i64 {
-        self.base
-            .saturating_add(i64::try_from(self.bytes).unwrap_or(i64::MAX))
+        let part = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        let end = self.base.saturating_add(part(self.bytes));
+        let enough = used().saturating_add(part(self.bytes / 16));
+        enough.clamp(end, end.saturating_add(part(self.bytes / 4)))
     }
 
     /// Whether what is alive nearly fills it.
@@ -121,14 +125,21 @@ pub(super) fn may_be_copied() -> Result<(), String> {
     Ok(())
 }
 
-/// From now on `trip` is called when this thread has allocated more than its session may.
-pub(super) fn arm(budget: Budget, trip: Trip) {
+/// From now on `trip` is called when this thread has allocated more than its session may. Garbage is collected before, when
+/// that is due or the budget is nearly used: a session's last cell may have let go what filled it.
+pub(super) fn arm(budget: Budget, trip: Trip, collect: impl FnOnce()) {
     METER.with(|meter| {
         meter.is_tripped.set(false);
+        let growth = i64::try_from(budget.bytes / 4).unwrap_or(i64::MAX);
+        meter.growth.set(growth);
+    });
+    if budget.is_nearly_used() {
+        collect_now(collect);
+    } else {
+        collect_if_due(collect);
+    }
+    METER.with(|meter| {
         meter.budget.set(budget.end());
-        meter
-            .growth
-            .set(i64::try_from(budget.bytes / 4).unwrap_or(i64::MAX));
         meter.trip.set(Some(trip));
     });
 }
@@ -142,9 +153,18 @@ pub(super) fn collect_if_due(collect: impl FnOnce()) {
         used.saturating_sub(meter.kept.get()) > meter.growth.get()
     });
     if is_due {
-        collect();
-        METER.with(|meter| meter.kept.set(meter.used.get()));
+        collect_now(collect);
     }
+}
+
+/// The list of what a collection has still to visit is not the program's: it may have megabytes.
+fn collect_now(collect: impl FnOnce()) {
+    let trip = METER.with(|meter| meter.trip.take());
+    collect();
+    METER.with(|meter| {
+        meter.trip.set(trip);
+        meter.kept.set(meter.used.get());
+    });
 }
 
 /// Nothing is compared any more. Says whether the budget was passed.

@@ -93,7 +93,7 @@ impl Session {
             (opening.limits.memory_mb as usize) << 20,
         ));
         runtime.set_max_stack_size(SCRIPT_STACK);
-        runtime.set_memory_limit(shared.memory_limit);
+        runtime.set_memory_limit(shared.memory_budget);
         let tracked = shared.clone();
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
             move |context, promise, reason, is_handled| {
@@ -106,7 +106,7 @@ impl Session {
         context.with(|context| start(&context, &shared))?;
         let limit = context.with(|context| raw::MemoryLimit::of(&context));
         runtime.set_interrupt_handler(Some(interrupts(limit, &stopper, &shared)));
-        let cells = Cells::new(host, flavour, opening.limits.clone(), None);
+        let cells = Cells::new(host, flavour, &opening, None);
         Ok(Self {
             opening,
             flavour,
@@ -201,7 +201,7 @@ fn interrupts(
     Box::new(move || {
         if shared.is_dropping.get() {
             // The error that nothing catches takes memory; without it there is another one, which can be caught.
-            limit.set(shared.memory_limit);
+            limit.set(shared.memory_limit.get());
             return true;
         }
         stopper.is_pressed()

@@ -102,6 +102,8 @@ pub(super) trait Realm {
     fn reserve_memory(&mut self);
     /// Whether what is alive nearly fills the memory budget.
     fn is_full(&mut self) -> bool;
+    /// Says whether later cells have a little more than the budget, since what earlier ones have bound fills it: enough to free that.
+    fn make_room(&mut self, is_full: bool);
 }
 
 /// A value without what is inside it.

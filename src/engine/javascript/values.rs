@@ -7,11 +7,15 @@ mod incoming;
 
 pub(super) use self::incoming::{from_answer, from_json};
 use super::realm::{Class, Content, Intrinsic, KeyName, Kind, Realm, Text};
+use crate::engine::Integers;
 
 /// How deep a value may nest; what reads JSON recursively stands that much.
 const MAX_DEPTH: usize = 1_000;
 /// How many nodes are walked between two looks at the clock.
 const NODES_BETWEEN_LOOKS: u32 = 1_024;
+
+/// The largest number up to which every integer is one of its own.
+const SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// Why a value cannot be handed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,17 +32,36 @@ pub(super) enum Refusal {
     Stopped,
 }
 
-/// Writes `value` as JSON text of at most `budget` bytes.
+/// What a text may be.
+#[derive(Clone, Copy)]
+pub(super) struct Measure {
+    /// How long, in bytes.
+    pub(super) budget: usize,
+    pub(super) integers: Integers,
+}
+
+impl Measure {
+    /// A text that only the runtime reads.
+    pub(super) fn of(budget: usize) -> Self {
+        Self {
+            budget,
+            integers: Integers::Exact,
+        }
+    }
+}
+
+/// Writes `value` as JSON text.
 pub(super) fn to_json<R: Realm>(
     realm: &mut R,
     value: &R::Value,
-    budget: usize,
+    Measure { budget, integers }: Measure,
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<String, Refusal> {
     let mut walk = Walk {
         out: String::new(),
         stack: Vec::new(),
         budget,
+        integers,
     };
     let mut next = Some(value.clone());
     let mut nodes = 0u32;
@@ -65,6 +88,7 @@ struct Walk<R: Realm> {
     out: String,
     stack: Vec<Level<R>>,
     budget: usize,
+    integers: Integers,
 }
 
 /// An array or object that is being written.
@@ -136,6 +160,14 @@ impl<R: Realm> Walk<R> {
         if !number.is_finite() {
             let what = if number.is_nan() { "NaN" } else { "infinite" };
             return Err(self.refusal(what, Some("use `null` for a number that is not there")));
+        }
+        // From 1e21 on it is written as what is no integer.
+        let magnitude = number.abs();
+        if self.integers == Integers::Safe && magnitude > SAFE && magnitude < 1e21 {
+            return Err(self.refusal(
+                "an integer beyond 2^53 - 1",
+                Some("return it as text, with `String(...)`"),
+            ));
         }
         if number == 0.0 && number.is_sign_negative() {
             self.out.push_str("-0.0");
@@ -249,9 +281,6 @@ impl<R: Realm> Walk<R> {
                     let Some(property) = realm.property(&level.object, &key) else {
                         continue;
                     };
-                    if !property.enumerable {
-                        continue;
-                    }
                     match realm.key_name(&key) {
                         KeyName::String(Text::Utf8(name)) => *current = name,
                         KeyName::String(Text::Broken(units)) => {
@@ -262,6 +291,9 @@ impl<R: Realm> Walk<R> {
                             *current = format!("[Symbol({description})]");
                             return Err(self.refusal("a symbol key", None));
                         }
+                    }
+                    if !property.enumerable {
+                        return Err(self.refusal("a hidden property", Some(HIDDEN_HINT)));
                     }
                     let Content::Data(value) = property.content else {
                         return Err(self.refusal("an accessor", Some(ACCESSOR_HINT)));
@@ -361,6 +393,7 @@ fn name_on<R: Realm>(realm: &mut R, array: &R::Value, length: u32) -> Option<Str
     names.into_iter().next().filter(|_| !is_match)
 }
 
+const HIDDEN_HINT: &str = "copy it with `{ ...value }`, which leaves hidden properties out";
 const ACCESSOR_HINT: &str = "copy it with `{ ...value }`, which runs the getters";
 
 /// What an object that is not JSON is, and what to do about it.

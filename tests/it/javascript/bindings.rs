@@ -78,6 +78,7 @@ fn an_integer_that_javascript_cannot_hold_is_refused() {
             let said = format!("{number} is no JavaScript number: hand it over as a string");
             assert!(problem.contains(&said), "{problem}");
         }
+        assert_eq!(settle(session.inspect()).unwrap(), []);
         session.cell("typeof n").returned(json!("undefined"));
     });
 }
@@ -271,6 +272,41 @@ fn the_memory_budget_holds_and_the_session_goes_on() {
                     session.cell("let keep = { n: 41 }").succeeded();
                 },
             );
+        });
+    });
+}
+
+/// What earlier cells have bound is never freed for a cell: it is told, and there is room to let it go.
+#[test]
+fn a_session_that_its_own_names_fill_can_let_them_go() {
+    in_own_process!(|| {
+        on_each_engine(|engine| {
+            let limits = Limits::default()
+                .with_memory_mb(64)
+                .with_timeout(ms(60_000));
+            let session = engine.open(|builder| builder.limits(limits));
+            for fill in [
+                "for (;;) big.push('x'.repeat(10000) + big.length)",
+                "for (;;) big.push({ a: 1, b: [2] })",
+            ] {
+                session.cell("let big = []").succeeded();
+                for _ in 0..3 {
+                    let outcome = session.cell(fill);
+                    outcome.failed(FailureKind::Memory);
+                    let notice = outcome.notice.as_deref().unwrap_or_default();
+                    assert!(notice.contains("nearly full"), "{outcome:#?}");
+                    assert!(!notice.contains("were set"), "{outcome:#?}");
+                    session
+                        .cell("let small = [1, 2]; small.length")
+                        .returned(json!(2));
+                    session.cell("big.length > 1000").returned(json!(true));
+                }
+                session.cell("big = null").succeeded();
+                session
+                    .cell("const parts = Array.from({ length: 30 }, () => new Uint8Array(1 << 20)); parts.length")
+                    .returned(json!(30));
+                session.reset_now();
+            }
         });
     });
 }

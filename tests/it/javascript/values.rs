@@ -1,7 +1,7 @@
 //! Values: plain JSON crosses exactly, anything else is refused by name and path.
 
 use serde_json::json;
-use warmcell::{FailureKind, Limits};
+use warmcell::{FailureKind, Integers, Limits};
 
 use super::on_each_engine;
 use crate::support::{Cells, Judge, each, ms, timed};
@@ -94,6 +94,12 @@ fn what_is_not_json_is_refused_by_path_and_name() {
                 ("{ b: new Number(1) }", "b", "a boxed primitive"),
                 ("{ p: Promise.resolve(1) }", "p", "Promise"),
                 ("{ x: new Proxy({}, {}) }", "x", "a proxy"),
+                ("{ m: Math }", "m.", "a hidden property"),
+                (
+                    "Object.defineProperty({ a: 1 }, 'b', { value: 2 })",
+                    "b",
+                    "a hidden property",
+                ),
                 ("{ i: new (class Point { x = 1 })() }", "i", "Point"),
                 ("{ 'a b': { 'c-d': undefined } }", "c-d", "undefined"),
                 ("{ t: '\\ud800' }", "t", "surrogate"),
@@ -124,6 +130,27 @@ fn what_is_not_json_is_refused_by_path_and_name() {
             },
         );
         session.cell("1").returned(json!(1));
+    });
+}
+
+/// For readers that parse numbers as doubles, and what is written as an integer as one.
+#[test]
+fn safe_integers_are_refused_beyond_what_a_double_holds() {
+    on_each_engine(|engine| {
+        let session = engine.open(|builder| builder.integers(Integers::Safe));
+        session
+            .cell("return [2 ** 53 - 1, -(2 ** 53 - 1), 1e21, -0.5]")
+            .returned(json!([
+                9_007_199_254_740_991_i64,
+                -9_007_199_254_740_991_i64,
+                1e21,
+                -0.5
+            ]));
+        each(["2 ** 53", "-(2 ** 60)"], |number| {
+            let outcome = session.cell(&format!("return {{ n: {number} }}"));
+            let error = outcome.failed(FailureKind::InvalidOutput);
+            assert!(error.message.contains("`n`"), "{outcome:#?}");
+        });
     });
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{BINDINGS_FILE, Cells};
 use crate::engine::javascript::inspect::{Detail, inspect};
-use crate::engine::javascript::realm::{Class, Kind, Realm};
+use crate::engine::javascript::realm::{Abrupt, Class, Kind, Realm};
 use crate::engine::javascript::rewrite::{self, DeclarationKind};
 use crate::engine::javascript::values;
 use crate::engine::{EngineError, Variable};
@@ -34,27 +34,33 @@ impl Bindings {
 }
 
 impl Cells {
-    /// Declares what the cell declares and the session does not have yet.
+    /// Declares what the cell declares and the session does not have yet. Gives the names whose values are the cell's own.
     pub(super) fn declare<R: Realm>(
         &mut self,
         realm: &mut R,
         declared: &[(String, DeclarationKind)],
         assigned: &[String],
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<String>, Failure> {
         let mut fresh: Vec<&str> = Vec::new();
+        let mut own = Vec::new();
         for (name, _) in declared {
             if !self.bindings.kinds.contains_key(name) {
                 fresh.push(name);
             }
+            own.push(name.clone());
         }
         for name in assigned {
             if !self.bindings.kinds.contains_key(name) && !realm.has_global(name) {
                 fresh.push(name);
+                own.push(name.clone());
             }
         }
         if !fresh.is_empty() {
             let script = format!("let {};", fresh.join(","));
-            if realm.evaluate(&script, BINDINGS_FILE).is_err() {
+            if let Err(abrupt) = realm.evaluate(&script, BINDINGS_FILE) {
+                if matches!(abrupt, Abrupt::Memory) {
+                    return Err(self.out_of_memory());
+                }
                 return Err(Failure::new(
                     FailureKind::Syntax,
                     format!(
@@ -70,7 +76,7 @@ impl Cells {
         for (name, kind) in declared {
             self.bindings.insert(name, *kind);
         }
-        Ok(())
+        Ok(own)
     }
 
     /// A constant that its failed cell never set may be assigned to: it could not be used for anything else.
@@ -134,10 +140,10 @@ impl Cells {
                 "`{name}` cannot be the name of a variable"
             )));
         }
+        let value = values::from_json(realm, value.as_str()).map_err(EngineError)?;
         let declared = [(name.to_owned(), DeclarationKind::Variable)];
         self.declare(realm, &declared, &[])
             .map_err(|failure| EngineError(failure.message))?;
-        let value = values::from_json(realm, value.as_str()).map_err(EngineError)?;
         // No name of a parameter, which could be the one to be bound.
         let setter = format!("(function () {{ {name} = arguments[0] }})");
         let setter = realm.evaluate(&setter, BINDINGS_FILE);

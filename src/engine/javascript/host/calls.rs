@@ -11,7 +11,7 @@ use std::thread::Thread;
 use super::Complaint;
 use crate::capability::{Binding, CapabilityError, signature_of};
 use crate::engine::javascript::realm::{ErrorClass, Realm};
-use crate::engine::javascript::values::{self, Refusal};
+use crate::engine::javascript::values::{self, Measure, Refusal};
 use crate::engine::{CallRequest, Caller};
 use crate::outcome::Json;
 
@@ -72,8 +72,9 @@ impl Calls {
         let refused = |problem: &str| (ErrorClass::TypeError, format!("{function}() {problem}"));
         let signature = signature_of(self.caller.offered(), &capability, &action)
             .ok_or_else(|| refused("is not offered"))?;
-        let positional = values::to_json(realm, parameters, self.value_bytes, &|| false)
-            .map_err(|refusal| refused(&unsendable(refusal)))?;
+        let positional =
+            values::to_json(realm, parameters, Measure::of(self.value_bytes), &|| false)
+                .map_err(|refusal| refused(&unsendable(refusal)))?;
         let binding = Binding {
             positional: &positional,
             named: "{}",

@@ -9,7 +9,7 @@ use crate::engine::FORM_BYTES;
 use crate::engine::javascript::inspect::{Detail, inspect};
 use crate::engine::javascript::realm::{ErrorClass, Kind, Realm};
 use crate::engine::javascript::sources::Sources;
-use crate::engine::javascript::values::{self, Refusal};
+use crate::engine::javascript::values::{self, Measure, Refusal};
 use crate::outcome::Display;
 
 /// How the pictures begin whose type need not be said.
@@ -130,7 +130,7 @@ fn json<R: Realm>(
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Value, Complaint> {
     let value = given.value(index);
-    let problem = match values::to_json(given.realm, &value, FORM_BYTES, is_stopped) {
+    let problem = match values::to_json(given.realm, &value, Measure::of(FORM_BYTES), is_stopped) {
         Ok(text) => match serde_json::from_str(&text) {
             Ok(value) => return Ok(value),
             Err(error) => error.to_string(),

@@ -30,7 +30,9 @@ const RESERVE: usize = 32 << 20;
 pub(super) struct Shared {
     pub(super) host: Rc<Host>,
     pub(super) rejections: Rejections,
-    pub(super) memory_limit: usize,
+    /// What the session may allocate, and what it may just now.
+    pub(super) memory_budget: usize,
+    pub(super) memory_limit: Cell<usize>,
     /// What a stopped cell left is being dropped: nothing of it may go on.
     pub(super) is_dropping: Cell<bool>,
     readers: RefCell<Option<Persistent<Object<'static>>>>,
@@ -53,11 +55,12 @@ struct Classes {
 }
 
 impl Shared {
-    pub(super) fn new(host: Rc<Host>, memory_limit: usize) -> Self {
+    pub(super) fn new(host: Rc<Host>, memory_budget: usize) -> Self {
         Self {
             host,
             rejections: Rejections::default(),
-            memory_limit,
+            memory_budget,
+            memory_limit: Cell::new(memory_budget),
             is_dropping: Cell::new(false),
             readers: RefCell::new(None),
             entry: RefCell::new(None),
@@ -275,7 +278,7 @@ impl<'js> Entered<'js> {
     fn tells_of_memory(&self, thrown: &Value<'js>) -> bool {
         if thrown.is_null() {
             // There was none left for an error.
-            return raw::memory_used(&self.context) > self.shared.memory_limit / 2;
+            return raw::memory_used(&self.context) > self.shared.memory_budget / 2;
         }
         thrown.is_error() && self.own_text(thrown, "message").as_deref() == Some("out of memory")
     }
@@ -557,7 +560,7 @@ impl<'js> Realm for Entered<'js> {
                 break;
             }
         }
-        raw::set_memory_limit(&self.context, self.shared.memory_limit);
+        raw::set_memory_limit(&self.context, self.shared.memory_limit.get());
         self.shared.is_dropping.set(false);
         self.context.catch();
     }
@@ -581,7 +584,7 @@ impl<'js> Realm for Entered<'js> {
     }
 
     fn recover(&mut self) {
-        raw::set_memory_limit(&self.context, self.shared.memory_limit);
+        raw::set_memory_limit(&self.context, self.shared.memory_limit.get());
     }
 
     fn is_out_of_memory(&mut self, reason: Option<&Value<'js>>) -> bool {
@@ -589,12 +592,23 @@ impl<'js> Realm for Entered<'js> {
     }
 
     fn reserve_memory(&mut self) {
-        raw::set_memory_limit(&self.context, self.shared.memory_limit + RESERVE);
+        raw::set_memory_limit(&self.context, self.shared.memory_limit.get() + RESERVE);
     }
 
     fn is_full(&mut self) -> bool {
         self.context.run_gc();
-        raw::memory_used(&self.context) > self.shared.memory_limit / 10 * 9
+        raw::memory_used(&self.context) > self.shared.memory_budget / 10 * 9
+    }
+
+    fn make_room(&mut self, is_full: bool) {
+        let budget = self.shared.memory_budget;
+        let limit = match is_full {
+            true => raw::memory_used(&self.context) + budget / 16,
+            false => budget,
+        };
+        let limit = limit.clamp(budget, budget + budget / 4);
+        self.shared.memory_limit.set(limit);
+        raw::set_memory_limit(&self.context, limit);
     }
 }
 

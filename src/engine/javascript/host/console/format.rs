@@ -3,7 +3,7 @@
 use crate::engine::javascript::inspect::{Detail, inspect, number_text, primitive_text};
 use crate::engine::javascript::realm::{Class, Kind, Realm};
 use crate::engine::javascript::sources::Sources;
-use crate::engine::javascript::values::to_json;
+use crate::engine::javascript::values::{Measure, to_json};
 
 /// The arguments as one text.
 pub(super) fn line<R: Realm>(realm: &mut R, sources: &Sources, arguments: &[R::Value]) -> String {
@@ -102,7 +102,8 @@ fn specified<R: Realm>(
             Kind::BigInt(digits) if specifier != 'f' => format!("{digits}n"),
             kind => number_text(number(&kind, specifier)),
         },
-        'j' => to_json(realm, value, 1 << 20, &|| false).unwrap_or_else(|_| "undefined".to_owned()),
+        'j' => to_json(realm, value, Measure::of(1 << 20), &|| false)
+            .unwrap_or_else(|_| "undefined".to_owned()),
         'o' => inspect(realm, sources, value, of_depth(4)),
         'O' => inspect(realm, sources, value, of_depth(2)),
         _ => String::new(),
