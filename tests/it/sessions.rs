@@ -380,3 +380,29 @@ fn what_a_closed_session_answers() {
     let outcome = settle(session.execute("x"));
     outcome.failed_leaving(FailureKind::Unavailable, SessionState::Lost);
 }
+
+/// What a cell sets of its context stays set, also in one that awaits, and after its failure.
+#[test]
+fn context_variables_are_the_sessions() {
+    let turn = turn();
+    let session = turn.python();
+    session
+        .cell("import asyncio, contextvars, decimal\nvalue = contextvars.ContextVar('value', default=0)\nvalue.set(1)")
+        .succeeded();
+    session
+        .cell("await asyncio.sleep(0)\nbefore = value.get()\nvalue.set(2)\ndecimal.getcontext().prec = 3\ndecimal.setcontext(decimal.Context(prec=4))\nbefore")
+        .returned(json!(1));
+    session
+        .cell("[value.get(), str(decimal.Decimal(1) / 3)]")
+        .returned(json!([2, "0.3333"]));
+    session
+        .cell("value.set(3)\nawait asyncio.sleep(0)\nraise ValueError")
+        .raised("ValueError");
+    // A task has a context of its own.
+    session
+        .cell("async def other(): value.set(4)\nawait asyncio.create_task(other())\nvalue.get()")
+        .returned(json!(3));
+    session
+        .cell("decimal.setcontext(decimal.DefaultContext.copy())")
+        .succeeded();
+}

@@ -2,22 +2,30 @@
 
 import asyncio
 from asyncio import CancelledError
+from contextvars import copy_context
 from inspect import CO_COROUTINE
 from selectors import DefaultSelector
 
 # The loop that drives a cell now, and that cell's task.
 driving = None
 
+# The context that the last cell's task had in the end.
+left = None
+
 
 async def drive(parts, namespace):
     # A stop between the making of the task and the driving of the loop leaves a task, which must not begin in a later cell.
+    global left
     if driving is None or driving[1] is not asyncio.current_task():
         return None
     value = None
-    for code in parts:
-        value = eval(code, namespace)
-        if code.co_flags & CO_COROUTINE:
-            value = await value
+    try:
+        for code in parts:
+            value = eval(code, namespace)
+            if code.co_flags & CO_COROUTINE:
+                value = await value
+    finally:
+        left = copy_context()
     return value
 
 
@@ -38,7 +46,8 @@ def make_current(loop):
 
 def run(loop, parts, namespace):
     """Runs a cell's code inside the loop. Tasks of earlier cells advance meanwhile."""
-    global driving
+    global driving, left
+    left = None
     task = loop.create_task(drive(parts, namespace))
     driving = loop, task
     try:
@@ -47,9 +56,20 @@ def run(loop, parts, namespace):
         # After an interrupt `driving` is for `repair` to look at.
         if not task.done():
             wind_up(loop, task)
+        keep_context()
         raise
     driving = None
+    keep_context()
     return value
+
+
+def keep_context():
+    """Sets for later cells what the cell has set for itself: a task has context variables of its own, a cell has the session's."""
+    global left
+    context, left = left, None
+    for variable, value in context.items() if context else ():
+        if variable.get(None) is not value:
+            variable.set(value)
 
 
 def wind_up(loop, task):
