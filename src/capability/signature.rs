@@ -47,6 +47,8 @@ struct Parameter {
     is_required: bool,
     /// The sorts of JSON it takes; any where none is named.
     sorts: Vec<Sort>,
+    /// The texts it takes, where its schema lists nothing but texts.
+    choices: Vec<String>,
     description: String,
     /// Its own schema, for whoever shows the signature.
     schema: Json,
@@ -60,7 +62,7 @@ pub(super) struct Described<'a> {
     /// The sorts of JSON that it takes, as JSON Schema names them.
     pub(super) sorts: Vec<&'static str>,
     /// The texts that it takes, where its schema lists them.
-    pub(super) choices: Vec<String>,
+    pub(super) choices: &'a [String],
     pub(super) description: &'a str,
 }
 
@@ -109,6 +111,7 @@ impl Signature {
             name: name.to_owned(),
             is_required,
             sorts: Sort::read(sort).into_iter().collect(),
+            choices: Vec::new(),
             description: description.to_owned(),
             schema: Json::from_converter(serde_json::Value::Object(schema).to_string()),
         });
@@ -272,6 +275,8 @@ impl Parameter {
         struct Read {
             #[serde(rename = "type")]
             sort: serde_json::Value,
+            #[serde(rename = "enum")]
+            choices: Vec<serde_json::Value>,
             description: String,
         }
         let read: Read = match schema.trim() {
@@ -288,38 +293,38 @@ impl Parameter {
                 .collect(),
             _ => Vec::new(),
         };
+        let texts: Option<Vec<String>> = read
+            .choices
+            .iter()
+            .map(|choice| choice.as_str().map(str::to_owned))
+            .collect();
         Ok(Self {
             name: name.to_owned(),
             is_required,
             sorts,
+            choices: texts.unwrap_or_default(),
             description: read.description,
             schema: Json::new(schema).map_err(|error| error.to_string())?,
         })
     }
 
     fn described(&self) -> Described<'_> {
-        #[derive(Deserialize)]
-        struct Choices {
-            #[serde(rename = "enum")]
-            choices: Vec<String>,
-        }
-        let choices = serde_json::from_str(self.schema.as_str());
         Described {
             name: &self.name,
             is_required: self.is_required,
             sorts: self.sorts.iter().map(|sort| sort.as_str()).collect(),
-            choices: choices.map_or_else(|_| Vec::new(), |read: Choices| read.choices),
+            choices: &self.choices,
             description: &self.description,
         }
     }
 
     fn check(&self, value: &str) -> Result<(), String> {
-        if self.sorts.is_empty() || self.sorts.iter().any(|sort| sort.takes(value)) {
-            return Ok(());
-        }
         // One that may be left out may be given as nothing.
         if !self.is_required && value.trim() == "null" {
             return Ok(());
+        }
+        if self.sorts.is_empty() || self.sorts.iter().any(|sort| sort.takes(value)) {
+            return self.check_choice(value);
         }
         let wanted: Vec<&str> = self.sorts.iter().map(|sort| sort.in_words()).collect();
         Err(format!(
@@ -327,6 +332,24 @@ impl Parameter {
             wanted.join(" or "),
             self.name,
             Sort::of(value).in_words()
+        ))
+    }
+
+    fn check_choice(&self, value: &str) -> Result<(), String> {
+        const LONGEST: usize = 100;
+        if self.choices.is_empty() {
+            return Ok(());
+        }
+        let text = serde_json::from_str::<String>(value).ok();
+        if text.is_some_and(|text| self.choices.contains(&text)) {
+            return Ok(());
+        }
+        let choices: Vec<&str> = self.choices.iter().map(String::as_str).collect();
+        let shown = &value[..value.floor_char_boundary(LONGEST)];
+        Err(format!(
+            "takes one of {} as `{}`, not {shown}",
+            listed(&choices),
+            self.name,
         ))
     }
 }
@@ -513,6 +536,28 @@ mod tests {
             bound(&Signature::new(), "[1]", "{}"),
             Err("takes no arguments, and 1 were given".to_owned())
         );
+    }
+
+    #[test]
+    fn listed_texts_are_the_only_ones() {
+        let schema = r#"{"type": "object", "properties": {"mode": {"enum": ["fast", "slow"]}, "unit": {"enum": ["m", 1]}}}"#;
+        let signature = Signature::from_schema(schema).unwrap();
+        for (named, problem) in [
+            (r#"{"mode": "fast"}"#, None),
+            (r#"{"mode": "sl\u006fw"}"#, None),
+            (r#"{"mode": null}"#, None),
+            (r#"{"unit": "km"}"#, None),
+            (
+                r#"{"mode": "turbo"}"#,
+                Some("takes one of `fast`, `slow` as `mode`, not \"turbo\""),
+            ),
+            (
+                r#"{"mode": 5}"#,
+                Some("takes one of `fast`, `slow` as `mode`, not 5"),
+            ),
+        ] {
+            assert_eq!(bound(&signature, "[]", named).err().as_deref(), problem);
+        }
     }
 
     #[test]

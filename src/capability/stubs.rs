@@ -139,7 +139,7 @@ fn written(name: &str) -> String {
 
 fn python_sort(parameter: &Described<'_>) -> String {
     if !parameter.choices.is_empty() {
-        return format!("Literal[{}]", quoted(&parameter.choices, ", "));
+        return format!("Literal[{}]", quoted(parameter.choices, ", "));
     }
     joined(&parameter.sorts, |sort| match sort {
         "string" => "str",
@@ -155,7 +155,7 @@ fn python_sort(parameter: &Described<'_>) -> String {
 
 fn typescript_sort(parameter: &Described<'_>) -> String {
     if !parameter.choices.is_empty() {
-        return quoted(&parameter.choices, " | ");
+        return quoted(parameter.choices, " | ");
     }
     joined(&parameter.sorts, |sort| match sort {
         "integer" | "number" => "number",
