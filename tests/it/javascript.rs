@@ -6,6 +6,7 @@
 mod bindings;
 mod console;
 mod hostile;
+mod loops;
 mod modules;
 mod node;
 mod peers;

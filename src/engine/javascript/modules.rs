@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use super::rewrite::{Flavour, module_javascript};
+use super::rewrite::{Flavour, Positions, module_javascript};
 
 /// The extensions that are tried where a specifier has none, as TypeScript users expect.
 const EXTENSIONS: [&str; 4] = ["ts", "js", "mjs", "json"];
@@ -20,7 +20,7 @@ pub(super) struct Modules {
 /// A module, found and made ready to run.
 #[derive(Debug)]
 pub(super) enum Module {
-    JavaScript(String),
+    JavaScript(String, Positions),
     Json(String),
 }
 
@@ -91,7 +91,7 @@ impl Modules {
             _ => Flavour::JavaScript,
         };
         match module_javascript(&source, flavour) {
-            Ok(code) => Ok(Module::JavaScript(code)),
+            Ok((code, positions)) => Ok(Module::JavaScript(code, positions)),
             Err(fault) => Err(match fault.position {
                 Some(position) => format!(
                     "{name}:{}:{}: {}",
@@ -191,7 +191,7 @@ mod tests {
             assert!(problem.contains(part), "{specifier}: {problem}");
         }
         match modules.load("./util.ts") {
-            Ok(Module::JavaScript(code)) => assert_eq!(code, "export const a = 1;\n"),
+            Ok(Module::JavaScript(code, _)) => assert_eq!(code, "export const a = 1;\n\n;"),
             other => panic!("{other:?}"),
         }
     }

@@ -13,7 +13,7 @@ const MAX_FRAMES: usize = 30;
 /// How many classes of an error are looked at, from its own on.
 const MOST_CLASSES: usize = 8;
 
-/// The sources of the cells so far.
+/// The sources of the cells so far, and of the modules that were loaded.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     cells: HashMap<String, Positions>,
@@ -38,8 +38,11 @@ impl Sources {
 
     pub(super) fn insert(&mut self, file: String, positions: Positions) {
         self.bytes += positions.bytes();
-        self.order.push_back(file.clone());
-        self.cells.insert(file, positions);
+        match self.cells.insert(file.clone(), positions) {
+            // A module that did not load is read anew by the next `import`.
+            Some(before) => self.bytes -= before.bytes(),
+            None => self.order.push_back(file),
+        }
         while self.bytes > MAX_BYTES && self.order.len() > 1 {
             if let Some(oldest) = self.order.pop_front()
                 && let Some(positions) = self.cells.remove(&oldest)
