@@ -10,6 +10,7 @@ mod loops;
 mod modules;
 mod node;
 mod peers;
+mod places;
 mod prelude;
 mod properties;
 mod rejections;

@@ -9,6 +9,10 @@ use super::rewrite::{Flavour, Positions, module_javascript};
 const EXTENSIONS: [&str; 4] = ["ts", "js", "mjs", "json"];
 /// The largest module that is read.
 const MAX_BYTES: u64 = 16 << 20;
+/// How it begins what an import is refused with; the specifier follows.
+pub(super) const REFUSAL: &str = "cannot import `";
+/// How it ends where there is nothing to import from.
+pub(super) const NO_FOLDER: &str = "the session has no folder";
 
 /// Where a session's modules come from.
 #[derive(Debug, Default, Clone)]
@@ -35,9 +39,7 @@ impl Modules {
             return Err(explain(specifier));
         }
         let Some(root) = &self.root else {
-            return Err(format!(
-                "cannot import `{specifier}`: the session has no folder\nhint: open it with `cwd`"
-            ));
+            return Err(format!("{REFUSAL}{specifier}`: {NO_FOLDER}"));
         };
         let start = referrer
             .strip_prefix("./")
@@ -65,7 +67,7 @@ impl Modules {
     pub(super) fn load(&self, name: &str) -> Result<Module, String> {
         let path = name.strip_prefix("./").unwrap_or(name);
         let Some(root) = &self.root else {
-            return Err(format!("cannot import `{name}`: the session has no folder"));
+            return Err(format!("{REFUSAL}{name}`: {NO_FOLDER}"));
         };
         let full = root.join(path);
         let fail = |error: std::io::Error| format!("cannot read `{name}`: {error}");

@@ -15,6 +15,7 @@ mod modules;
 mod positions;
 mod statements;
 mod survey;
+mod suspects;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -74,6 +75,8 @@ pub(super) struct Rewritten {
     pub(super) declared: Vec<(String, DeclarationKind)>,
     /// Names it assigns to without declaring them, which become bindings where nothing has that name yet.
     pub(super) assigned: Vec<String>,
+    /// The modules that its declarations import, and where these stand.
+    pub(super) imports: Vec<(String, Position)>,
     pub(super) positions: Positions,
 }
 
@@ -354,8 +357,8 @@ fn rewrite_program(
         });
     }
     let scoping = analysed.semantic.scoping();
-    let imports = program.body.iter().any(loads_a_module);
-    let form = match (survey.awaits || imports, survey.returns) {
+    let imports: Vec<(&str, u32)> = program.body.iter().filter_map(loaded_module).collect();
+    let form = match (survey.awaits || !imports.is_empty(), survey.returns) {
         (true, _) => Form::Function { awaits: true },
         (false, true) => Form::Function { awaits: false },
         (false, false) => Form::Script,
@@ -397,6 +400,10 @@ fn rewrite_program(
         segments,
     };
     let positions = Positions::new(source, lead, typescript, &rendered);
+    let imports = imports
+        .into_iter()
+        .map(|(module, start)| (module.to_owned(), positions.locate_offset(start)))
+        .collect();
     let is_strict = program
         .directives
         .iter()
@@ -411,17 +418,19 @@ fn rewrite_program(
         form,
         declared: declared.0,
         assigned,
+        imports,
         positions,
     })
 }
 
-fn loads_a_module(statement: &Statement<'_>) -> bool {
-    matches!(
-        statement,
-        Statement::ImportDeclaration(_)
-            | Statement::ExportAllDeclaration(_)
-            | Statement::ExportFromDeclaration(_)
-    )
+/// The module that a declaration loads, and where the declaration begins.
+fn loaded_module<'s>(statement: &'s Statement<'_>) -> Option<(&'s str, u32)> {
+    match statement {
+        Statement::ImportDeclaration(import) => Some((&import.source.value, import.span.start)),
+        Statement::ExportAllDeclaration(export) => Some((&export.source.value, export.span.start)),
+        Statement::ExportFromDeclaration(export) => Some((&export.source.value, export.span.start)),
+        _ => None,
+    }
 }
 
 /// The names that are assigned to and that nothing in the cell declares.
