@@ -24,7 +24,7 @@ pub(super) struct Modules {
 /// A module, found and made ready to run.
 #[derive(Debug)]
 pub(super) enum Module {
-    JavaScript(String, Positions),
+    JavaScript(String, Box<Positions>),
     Json(String),
 }
 
@@ -93,7 +93,7 @@ impl Modules {
             _ => Flavour::JavaScript,
         };
         match module_javascript(&source, flavour) {
-            Ok((code, positions)) => Ok(Module::JavaScript(code, positions)),
+            Ok((code, positions)) => Ok(Module::JavaScript(code, Box::new(positions))),
             Err(fault) => Err(match fault.position {
                 Some(position) => format!(
                     "{name}:{}:{}: {}",

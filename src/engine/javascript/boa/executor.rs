@@ -114,7 +114,7 @@ impl Loader {
             }
             modules::Module::JavaScript(code, positions) => {
                 let mut sources = self.host.sources.borrow_mut();
-                sources.insert(name.clone(), positions);
+                sources.insert(name.clone(), *positions);
                 drop(sources);
                 let source = Source::from_bytes(&code).with_path(Path::new(&name));
                 Module::parse(source, None, context)?

@@ -41,7 +41,7 @@ impl QuickJsLoader for Loader {
                 self.1
                     .sources
                     .borrow_mut()
-                    .insert(name.to_owned(), positions);
+                    .insert(name.to_owned(), *positions);
                 QuickJsModule::declare(context.clone(), name, code)
             }
             Ok(Module::Json(text)) => {
