@@ -6,9 +6,11 @@
 mod bindings;
 mod console;
 mod hostile;
+mod loops;
 mod modules;
 mod node;
 mod peers;
+mod places;
 mod prelude;
 mod properties;
 mod rejections;

@@ -115,7 +115,10 @@ impl Session {
                 rejections: rejections.clone(),
                 largest_buffer: opening.limits.memory_mb << 20,
             }))
-            .module_loader(Rc::new(Loader::new(Modules::new(opening.cwd.clone()))))
+            .module_loader(Rc::new(Loader::new(
+                Modules::new(opening.cwd.clone()),
+                host.clone(),
+            )))
             .can_block(false)
             .build()
             .map(Box::new)

@@ -105,6 +105,7 @@ impl Cells {
             form,
             declared,
             assigned,
+            imports,
             positions,
         } = rewritten;
         self.host
@@ -115,7 +116,10 @@ impl Cells {
             Ok(own) => (own, self.evaluate(realm, entry, &code, form, &file)),
             Err(failure) => (Vec::new(), Ok(Ending::Failed(failure))),
         };
-        let ending = result.unwrap_or_else(|abrupt| self.abrupt(realm, abrupt, &file));
+        let mut ending = result.unwrap_or_else(|abrupt| self.abrupt(realm, abrupt, &file));
+        if let Ending::Failed(failure) = &mut ending {
+            failure::place_import(failure, &self.host.sources.borrow(), &imports, &file);
+        }
         let mut completion = memory::uncounted(|| self.complete(realm, ending, form));
         let is_stopped = self.host.stopper.end();
         let waited_for = self.end_calls(realm, entry);

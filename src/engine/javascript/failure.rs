@@ -2,6 +2,7 @@
 //! the program's code.
 
 use super::inspect::{Detail, inspect};
+use super::modules;
 use super::realm::{Class, Kind, Realm};
 use super::rewrite::{Position, SyntaxFault};
 use super::sources::{Frame, Sources, error_header, error_name, inherited_text};
@@ -98,10 +99,42 @@ pub(super) fn place(failure: &mut Failure, sources: &Sources, stack: Option<&str
     }
 }
 
+/// Says of what a module could not be had for where one of `imports`, the declarations of the cell, asks for it. Engines make
+/// such an error where no code runs, without a stack.
+pub(super) fn place_import(
+    failure: &mut Failure,
+    sources: &Sources,
+    imports: &[(String, Position)],
+    file: &str,
+) {
+    if failure.line.is_some() {
+        return;
+    }
+    let message = &failure.message;
+    if message.starts_with(modules::REFUSAL) && message.ends_with(modules::NO_FOLDER) {
+        failure.hint = Some("open it with `cwd`".to_owned());
+    }
+    let is_meant = |specifier: &str| {
+        let refused = message
+            .strip_prefix(modules::REFUSAL)
+            .is_some_and(|rest| rest.starts_with(&format!("{specifier}`")));
+        // A module that does not parse is told with the place in it.
+        refused || message.starts_with(&format!("{specifier}:"))
+    };
+    let Some((_, position)) = imports.iter().find(|(specifier, _)| is_meant(specifier)) else {
+        return;
+    };
+    failure.line = Some(position.line);
+    failure.column = Some(position.column);
+    let traceback = failure.traceback.get_or_insert_default();
+    push_frame(sources, &Frame::of(file, *position), traceback);
+}
+
 /// An error with its frames, their source lines, and its causes.
 pub(super) fn traceback<R: Realm>(realm: &mut R, sources: &Sources, error: &R::Value) -> String {
     let mut text = String::new();
     let mut current = Some(error.clone());
+    let mut told = Vec::new();
     for depth in 0..MAX_CAUSES {
         let Some(error) = current.take() else { break };
         if depth > 0 {
@@ -111,6 +144,13 @@ pub(super) fn traceback<R: Realm>(realm: &mut R, sources: &Sources, error: &R::V
             text.push_str(&cut(inspect(realm, sources, &error, Detail::DISPLAY)));
             break;
         }
+        let identity = realm.identity(&error);
+        if let Some(number) = told.iter().position(|known| *known == identity) {
+            // As `inspect` has it: of errors that cause one another, the number is that of the error in this list.
+            text.push_str(&format!("[Circular *{}]", number + 1));
+            break;
+        }
+        told.push(identity);
         let constructor = class_name(realm, &error);
         text.push_str(&cut(error_header(realm, &error, constructor.as_deref())));
         for frame in sources.frames_of(realm, &error) {

@@ -3,12 +3,16 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use super::rewrite::{Flavour, module_javascript};
+use super::rewrite::{Flavour, Positions, module_javascript};
 
 /// The extensions that are tried where a specifier has none, as TypeScript users expect.
 const EXTENSIONS: [&str; 4] = ["ts", "js", "mjs", "json"];
 /// The largest module that is read.
 const MAX_BYTES: u64 = 16 << 20;
+/// How it begins what an import is refused with; the specifier follows.
+pub(super) const REFUSAL: &str = "cannot import `";
+/// How it ends where there is nothing to import from.
+pub(super) const NO_FOLDER: &str = "the session has no folder";
 
 /// Where a session's modules come from.
 #[derive(Debug, Default, Clone)]
@@ -20,7 +24,7 @@ pub(super) struct Modules {
 /// A module, found and made ready to run.
 #[derive(Debug)]
 pub(super) enum Module {
-    JavaScript(String),
+    JavaScript(String, Box<Positions>),
     Json(String),
 }
 
@@ -35,9 +39,7 @@ impl Modules {
             return Err(explain(specifier));
         }
         let Some(root) = &self.root else {
-            return Err(format!(
-                "cannot import `{specifier}`: the session has no folder\nhint: open it with `cwd`"
-            ));
+            return Err(format!("{REFUSAL}{specifier}`: {NO_FOLDER}"));
         };
         let start = referrer
             .strip_prefix("./")
@@ -65,7 +67,7 @@ impl Modules {
     pub(super) fn load(&self, name: &str) -> Result<Module, String> {
         let path = name.strip_prefix("./").unwrap_or(name);
         let Some(root) = &self.root else {
-            return Err(format!("cannot import `{name}`: the session has no folder"));
+            return Err(format!("{REFUSAL}{name}`: {NO_FOLDER}"));
         };
         let full = root.join(path);
         let fail = |error: std::io::Error| format!("cannot read `{name}`: {error}");
@@ -91,7 +93,7 @@ impl Modules {
             _ => Flavour::JavaScript,
         };
         match module_javascript(&source, flavour) {
-            Ok(code) => Ok(Module::JavaScript(code)),
+            Ok((code, positions)) => Ok(Module::JavaScript(code, Box::new(positions))),
             Err(fault) => Err(match fault.position {
                 Some(position) => format!(
                     "{name}:{}:{}: {}",
@@ -191,7 +193,7 @@ mod tests {
             assert!(problem.contains(part), "{specifier}: {problem}");
         }
         match modules.load("./util.ts") {
-            Ok(Module::JavaScript(code)) => assert_eq!(code, "export const a = 1;\n"),
+            Ok(Module::JavaScript(code, _)) => assert_eq!(code, "export const a = 1;\n\n;"),
             other => panic!("{other:?}"),
         }
     }

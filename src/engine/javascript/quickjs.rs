@@ -101,7 +101,10 @@ impl Session {
             },
         )));
         let modules = Modules::new(opening.cwd.clone());
-        runtime.set_loader(loader::Resolver(modules.clone()), loader::Loader(modules));
+        runtime.set_loader(
+            loader::Resolver(modules.clone()),
+            loader::Loader(modules, host.clone()),
+        );
         let context = Context::full(&runtime).map_err(failed)?;
         context.with(|context| start(&context, &shared))?;
         let limit = context.with(|context| raw::MemoryLimit::of(&context));

@@ -15,8 +15,10 @@ mod modules;
 mod positions;
 mod statements;
 mod survey;
+mod suspects;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod typescript;
 
 use std::thread;
@@ -61,6 +63,9 @@ pub(super) enum Form {
 /// The parameter through which a cell's last expression passes, to tell it from what `return` gives.
 const TAIL: &str = "$tail";
 
+/// What stands after a module: boa 0.22 finds no end to one whose last token is the `}` of an `export`.
+const MODULE_END: &str = "\n;";
+
 /// A cell, ready to run.
 #[derive(Debug)]
 pub(super) struct Rewritten {
@@ -70,6 +75,8 @@ pub(super) struct Rewritten {
     pub(super) declared: Vec<(String, DeclarationKind)>,
     /// Names it assigns to without declaring them, which become bindings where nothing has that name yet.
     pub(super) assigned: Vec<String>,
+    /// The modules that its declarations import, and where these stand.
+    pub(super) imports: Vec<(String, Position)>,
     pub(super) positions: Positions,
 }
 
@@ -122,19 +129,42 @@ pub(super) fn is_bindable(name: &str) -> bool {
             && only.id.get_identifier_name().is_some_and(|identifier| identifier == name))
 }
 
-/// The JavaScript of a module, which runs as it is.
-pub(super) fn module_javascript(source: &str, flavour: Flavour) -> Result<String, SyntaxFault> {
+/// The JavaScript of a module, which keeps its declarations, and the way back from it.
+pub(super) fn module_javascript(
+    source: &str,
+    flavour: Flavour,
+) -> Result<(String, Positions), SyntaxFault> {
     on_enough_stack(source, || {
         let allocator = Allocator::default();
-        let parsed = parse(&allocator, source, 0, source_type(flavour), false)?;
-        match flavour {
-            Flavour::JavaScript => Ok(source.to_owned()),
+        let (parsed, survey) = parse(&allocator, source, 0, source_type(flavour), false)?;
+        let (rendered, typescript) = match flavour {
+            Flavour::JavaScript => (module_edits(&survey).render(source, "", MODULE_END), None),
             Flavour::TypeScript => {
-                typescript::to_javascript(&allocator, source, parsed.program, false)
-                    .map(|typescript| typescript.javascript)
+                let has_turns = !survey.turns.is_empty();
+                let typescript =
+                    typescript::to_javascript(&allocator, source, parsed.program, false)?;
+                let javascript = typescript.javascript.clone();
+                let allocator = Allocator::default();
+                let edits = if has_turns {
+                    let source_type = source_type(Flavour::JavaScript);
+                    let (_, survey) = parse(&allocator, &javascript, 0, source_type, false)
+                        .map_err(|fault| moved(fault, &typescript))?;
+                    module_edits(&survey)
+                } else {
+                    Edits::default()
+                };
+                (edits.render(&javascript, "", MODULE_END), Some(typescript))
             }
-        }
+        };
+        let positions = Positions::new(source, 0, typescript, &rendered);
+        Ok((rendered.text, positions))
     })
+}
+
+fn module_edits(survey: &Survey<'_>) -> Edits {
+    let mut edits = Edits::default();
+    survey.turns.edit(&mut edits);
+    edits
 }
 
 /// Runs `work`, which parses `source`, where the stack holds whatever nesting the source can have.
@@ -192,16 +222,17 @@ fn rewrite_parsed(
     is_constant: &dyn Fn(&str) -> bool,
 ) -> Result<Rewritten, SyntaxFault> {
     let allocator = Allocator::default();
-    let parsed = parse(&allocator, text, lead, source_type(flavour), true)?;
+    let (parsed, survey) = parse(&allocator, text, lead, source_type(flavour), true)?;
     match flavour {
         Flavour::JavaScript => {
-            rewrite_program(source, text, lead, None, &parsed.program, is_constant)
+            let program = &parsed.program;
+            rewrite_program(source, text, lead, None, program, &survey, is_constant)
         }
         Flavour::TypeScript => {
             let typescript = typescript::to_javascript(&allocator, text, parsed.program, true)?;
             let allocator = Allocator::default();
             let javascript = typescript.javascript.clone();
-            let parsed = parse(
+            let (parsed, survey) = parse(
                 &allocator,
                 &javascript,
                 0,
@@ -215,6 +246,7 @@ fn rewrite_parsed(
                 lead,
                 Some(typescript),
                 &parsed.program,
+                &survey,
                 is_constant,
             )
         }
@@ -228,7 +260,7 @@ fn parse<'a>(
     lead: u32,
     source_type: SourceType,
     is_cell: bool,
-) -> Result<ParserReturn<'a>, SyntaxFault> {
+) -> Result<(ParserReturn<'a>, Survey<'a>), SyntaxFault> {
     let options = ParseOptions {
         allow_return_outside_function: is_cell,
         preserve_parens: true,
@@ -262,7 +294,7 @@ fn parse<'a>(
         };
         return Err(fault.with_hint(refusal.what.hint()));
     }
-    Ok(parsed)
+    Ok((parsed, survey))
 }
 
 /// Whether a source that does not parse would with JSX.
@@ -307,9 +339,9 @@ fn rewrite_program(
     lead: u32,
     typescript: Option<TypeScript>,
     program: &Program<'_>,
+    survey: &Survey<'_>,
     is_constant: &dyn Fn(&str) -> bool,
 ) -> Result<Rewritten, SyntaxFault> {
-    let survey = Survey::of(program);
     let analysed = SemanticBuilder::new()
         .with_check_syntax_error(true)
         .build(program);
@@ -325,14 +357,15 @@ fn rewrite_program(
         });
     }
     let scoping = analysed.semantic.scoping();
-    let imports = program.body.iter().any(loads_a_module);
-    let form = match (survey.awaits || imports, survey.returns) {
+    let imports: Vec<(&str, u32)> = program.body.iter().filter_map(loaded_module).collect();
+    let form = match (survey.awaits || !imports.is_empty(), survey.returns) {
         (true, _) => Form::Function { awaits: true },
         (false, true) => Form::Function { awaits: false },
         (false, false) => Form::Script,
     };
     let mut edits = Edits::default();
     let mut declared = Declared::default();
+    survey.turns.edit(&mut edits);
     constants::guard(
         program,
         scoping,
@@ -354,6 +387,8 @@ fn rewrite_program(
         text: code,
         segments,
     } = match form {
+        // boa 0.22 takes `async` at the end for the beginning of a function, and finds none.
+        Form::Script if text.trim_end().ends_with("async") => edits.render(text, "", "\n;"),
         Form::Script => edits.render(text, "", ""),
         Form::Function { awaits: true } => {
             edits.render(text, &format!("(async {TAIL}=>{{"), "\n})")
@@ -365,6 +400,10 @@ fn rewrite_program(
         segments,
     };
     let positions = Positions::new(source, lead, typescript, &rendered);
+    let imports = imports
+        .into_iter()
+        .map(|(module, start)| (module.to_owned(), positions.locate_offset(start)))
+        .collect();
     let is_strict = program
         .directives
         .iter()
@@ -379,17 +418,19 @@ fn rewrite_program(
         form,
         declared: declared.0,
         assigned,
+        imports,
         positions,
     })
 }
 
-fn loads_a_module(statement: &Statement<'_>) -> bool {
-    matches!(
-        statement,
-        Statement::ImportDeclaration(_)
-            | Statement::ExportAllDeclaration(_)
-            | Statement::ExportFromDeclaration(_)
-    )
+/// The module that a declaration loads, and where the declaration begins.
+fn loaded_module<'s>(statement: &'s Statement<'_>) -> Option<(&'s str, u32)> {
+    match statement {
+        Statement::ImportDeclaration(import) => Some((&import.source.value, import.span.start)),
+        Statement::ExportAllDeclaration(export) => Some((&export.source.value, export.span.start)),
+        Statement::ExportFromDeclaration(export) => Some((&export.source.value, export.span.start)),
+        _ => None,
+    }
 }
 
 /// The names that are assigned to and that nothing in the cell declares.

@@ -13,7 +13,10 @@ const MAX_FRAMES: usize = 30;
 /// How many classes of an error are looked at, from its own on.
 const MOST_CLASSES: usize = 8;
 
-/// The sources of the cells so far.
+/// What boa says of a property of undefined or null.
+const NO_OBJECT: &str = "cannot convert 'null' or 'undefined' to object";
+
+/// The sources of the cells so far, and of the modules that were loaded.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     cells: HashMap<String, Positions>,
@@ -28,6 +31,8 @@ pub(super) struct Frame {
     pub(super) function: Option<String>,
     pub(super) file: String,
     pub(super) position: Option<Position>,
+    /// Its position in what the engine ran.
+    generated: Option<Position>,
 }
 
 impl Sources {
@@ -38,8 +43,11 @@ impl Sources {
 
     pub(super) fn insert(&mut self, file: String, positions: Positions) {
         self.bytes += positions.bytes();
-        self.order.push_back(file.clone());
-        self.cells.insert(file, positions);
+        match self.cells.insert(file.clone(), positions) {
+            // A module that did not load is read anew by the next `import`.
+            Some(before) => self.bytes -= before.bytes(),
+            None => self.order.push_back(file),
+        }
         while self.bytes > MAX_BYTES && self.order.len() > 1 {
             if let Some(oldest) = self.order.pop_front()
                 && let Some(positions) = self.cells.remove(&oldest)
@@ -59,7 +67,7 @@ impl Sources {
     }
 
     /// The frames of an error. boa knows no place for a name: where nothing defines it, boa tells that of the call, of the
-    /// property or of the statement around it, or none. The source knows better. Where an error's own constructors lead to it,
+    /// property or of the statement around it, or none. Nor does it know one for a method. The source knows better. Where an error's own constructors lead to it,
     /// it comes from where they were called.
     pub(super) fn frames_of<R: Realm>(&self, realm: &mut R, error: &R::Value) -> Vec<Frame> {
         let stack = realm.stack(error).unwrap_or_default();
@@ -81,11 +89,19 @@ impl Sources {
         if let Some(frame) = frames.first_mut()
             && let Some(positions) = self.cells.get(&frame.file)
             && let Some(message) = inherited_text(realm, error, "message")
-            && let Some(name) = message.strip_suffix(" is not defined")
-            && inherited_text(realm, error, "name").is_some_and(|class| class == "ReferenceError")
-            && let Some(place) = positions.place_of(name, frame.position)
+            && let Some(class) = inherited_text(realm, error, "name")
         {
-            frame.position = Some(place);
+            if let Some(name) = message.strip_suffix(" is not defined")
+                && class == "ReferenceError"
+                && let Some(place) = positions.place_of(name, frame.position)
+            {
+                frame.position = Some(place);
+            } else if message == NO_OBJECT
+                && class == "TypeError"
+                && let Some(generated) = frame.generated
+            {
+                frame.position = positions.place_of_reading(generated);
+            }
         }
         frames
     }
@@ -106,7 +122,8 @@ impl Sources {
         }
         let is_named =
             !function.is_empty() && !function.starts_with('<') && !function.contains('$');
-        let position = position.map(|position| match self.cells.get(file) {
+        let generated = position;
+        let position = generated.map(|position| match self.cells.get(file) {
             Some(positions) => positions.locate(position),
             None => position,
         });
@@ -114,6 +131,7 @@ impl Sources {
             function: is_named.then(|| function.to_owned()),
             file: file.to_owned(),
             position,
+            generated,
         })
     }
 
@@ -141,6 +159,18 @@ impl Sources {
             text.push_str(&frame.to_string());
         }
         text
+    }
+}
+
+impl Frame {
+    /// A place of a cell's top level.
+    pub(super) fn of(file: &str, position: Position) -> Self {
+        Self {
+            function: None,
+            file: file.to_owned(),
+            position: Some(position),
+            generated: None,
+        }
     }
 }
 

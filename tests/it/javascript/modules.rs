@@ -218,3 +218,57 @@ fn a_session_without_a_folder_imports_nothing() {
         });
     });
 }
+
+/// What a cell says of loops, of its end and of places holds in a module, too.
+#[test]
+fn a_module_is_told_as_it_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let loops = "export const h = [];\nfor (let i = 0; i < 3; i++) { h.push(() => i); if (i === 1) continue; h.bad = () => { throw new Error(i) } }\n";
+    for (name, text) in [
+        ("loops.js", loops),
+        ("loops.mjs", loops),
+        (
+            "loops.ts",
+            "interface Row { n: number }\nexport const h: any = [];\n\nfor (let i: number = 0; i < 3; i++) { h.push((): number => i); if (i === 1) continue; h.bad = () => { throw new Error(String(i)) } }\n",
+        ),
+        ("brace.js", "const a = 1;\nexport { a }"),
+        ("comment.js", "const a = 1;\nexport { a } // a"),
+        ("typed.ts", "const a: number = 1;\nexport { a }"),
+        ("word.js", "let async = 1; export const a = 1; async"),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    on_each_engine(|engine| {
+        // The engines differ in what of `new Error(i)` they call its place.
+        let columns = match engine.name {
+            "boa" => [93, 109],
+            _ => [103, 126],
+        };
+        each(
+            [
+                ("loops.js", 2, columns[0]),
+                ("loops.mjs", 2, columns[0]),
+                ("loops.ts", 4, columns[1]),
+            ],
+            |(file, line, column)| {
+                let session = engine.open(|builder| builder.cwd(folder.path()));
+                session
+                    .cell(&format!("import {{ h }} from './{file}'; h.map(f => f())"))
+                    .returned(json!([0, 1, 2]));
+                let outcome = session.cell("h.bad()");
+                let traceback = outcome.raised("Error").traceback.clone().unwrap();
+                let place = format!("./{file}:{line}:{column}\n        for (let i");
+                assert!(traceback.contains(&place), "{place}: {traceback}");
+            },
+        );
+        each(["brace.js", "comment.js", "typed.ts", "word.js"], |file| {
+            let session = engine.open(|builder| builder.cwd(folder.path()));
+            session
+                .cell(&format!("import {{ a }} from './{file}'; a"))
+                .returned(json!(1));
+        });
+        let session = engine.javascript();
+        session.cell("let async = 1; async").returned(json!(1));
+        session.cell("async // async").returned(json!(1));
+    });
+}

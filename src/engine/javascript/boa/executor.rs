@@ -12,6 +12,7 @@ use boa_engine::job::{GenericJob, Job, JobExecutor, NativeAsyncJob, PromiseJob};
 use boa_engine::module::{Module, ModuleLoader, ModuleRequest, Referrer};
 use boa_engine::{Context, JsNativeError, JsResult, JsString, Source};
 
+use crate::engine::javascript::host::Host;
 use crate::engine::javascript::modules::{self, Modules};
 
 /// The microtasks that wait.
@@ -88,13 +89,15 @@ impl JobExecutor for Executor {
 /// Loads modules for boa, each once.
 pub(super) struct Loader {
     modules: Modules,
+    host: Rc<Host>,
     loaded: RefCell<HashMap<String, Module>>,
 }
 
 impl Loader {
-    pub(super) fn new(modules: Modules) -> Self {
+    pub(super) fn new(modules: Modules, host: Rc<Host>) -> Self {
         Self {
             modules,
+            host,
             loaded: RefCell::default(),
         }
     }
@@ -109,7 +112,10 @@ impl Loader {
             modules::Module::Json(text) => {
                 Module::parse_json(JsString::from(text.as_str()), context)?
             }
-            modules::Module::JavaScript(code) => {
+            modules::Module::JavaScript(code, positions) => {
+                let mut sources = self.host.sources.borrow_mut();
+                sources.insert(name.clone(), *positions);
+                drop(sources);
                 let source = Source::from_bytes(&code).with_path(Path::new(&name));
                 Module::parse(source, None, context)?
             }

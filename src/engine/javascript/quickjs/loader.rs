@@ -1,9 +1,12 @@
 //! Modules, for QuickJS.
 
+use std::rc::Rc;
+
 use rquickjs::loader::{ImportAttributes, Loader as QuickJsLoader, Resolver as QuickJsResolver};
 use rquickjs::module::{Declared, Module as QuickJsModule};
 use rquickjs::{Ctx, Exception, Result};
 
+use crate::engine::javascript::host::Host;
 use crate::engine::javascript::modules::{Module, Modules};
 
 /// Finds the name of a module.
@@ -24,7 +27,7 @@ impl QuickJsResolver for Resolver {
 }
 
 /// Reads a module.
-pub(super) struct Loader(pub(super) Modules);
+pub(super) struct Loader(pub(super) Modules, pub(super) Rc<Host>);
 
 impl QuickJsLoader for Loader {
     fn load<'js>(
@@ -34,7 +37,13 @@ impl QuickJsLoader for Loader {
         _: Option<ImportAttributes<'js>>,
     ) -> Result<QuickJsModule<'js, Declared>> {
         match self.0.load(name) {
-            Ok(Module::JavaScript(code)) => QuickJsModule::declare(context.clone(), name, code),
+            Ok(Module::JavaScript(code, positions)) => {
+                self.1
+                    .sources
+                    .borrow_mut()
+                    .insert(name.to_owned(), *positions);
+                QuickJsModule::declare(context.clone(), name, code)
+            }
             Ok(Module::Json(text)) => {
                 let code = format!("export default JSON.parse({});", quoted(&text));
                 QuickJsModule::declare(context.clone(), name, code)

@@ -1,8 +1,12 @@
 //! The way back from a position in the text an engine ran to the position in the source its user wrote.
 
+use oxc_allocator::Allocator;
+use oxc_parser::{ParseOptions, Parser};
 use oxc_sourcemap::OwnedSourceMap;
+use oxc_span::SourceType;
 
 use super::edits::{Rendered, Segment, source_offset};
+use super::suspects::Suspects;
 
 /// A place in a text; both count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +53,12 @@ impl Positions {
     /// Where in the user's source something stands that the engine saw at `position`.
     pub(in crate::engine::javascript) fn locate(&self, position: Position) -> Position {
         let generated = offset_of(&self.generated, position);
-        let offset = source_offset(&self.segments, generated).saturating_sub(self.lead);
+        self.locate_offset(source_offset(&self.segments, generated))
+    }
+
+    /// Where in the user's source the byte stands that is at `offset` in what was parsed.
+    pub(super) fn locate_offset(&self, offset: u32) -> Position {
+        let offset = offset.saturating_sub(self.lead);
         match &self.typescript {
             None => position_of(&self.source, offset),
             Some(typescript) => typescript.locate(position_of(&typescript.javascript, offset)),
@@ -90,6 +99,36 @@ impl Positions {
                     .all(is_link)
         })?;
         Some(position_of(&self.source, place as u32))
+    }
+
+    /// Where in the user's source a property was read of undefined or null, of which boa says `position`, if that leaves no
+    /// doubt about the line.
+    pub(in crate::engine::javascript) fn place_of_reading(
+        &self,
+        position: Position,
+    ) -> Option<Position> {
+        // It was parsed before and does not nest deeply, so that this stack holds it.
+        let allocator = Allocator::default();
+        let options = ParseOptions {
+            allow_return_outside_function: true,
+            ..ParseOptions::default()
+        };
+        let parsed = Parser::new(&allocator, &self.generated, SourceType::mjs())
+            .with_options(options)
+            .parse();
+        let at = offset_of(&self.generated, position);
+        let suspects = Suspects::of(&self.generated, &parsed.program, at);
+        let is_own = suspects.own || (suspects.call && suspects.methods.is_empty());
+        let own = is_own.then_some(position);
+        let methods = suspects.methods.iter();
+        let mut places = own
+            .into_iter()
+            .chain(methods.map(|name| position_of(&self.generated, *name)))
+            .map(|place| self.locate(place));
+        let first = places.next()?;
+        places
+            .all(|place| place.line == first.line)
+            .then_some(first)
     }
 
     /// A line of the user's source, without its end.

@@ -1,5 +1,5 @@
 //! One walk over a parsed cell before anything else is done with it: how deep it nests, what in it is not supported,
-//! and whether it awaits or returns at its top level.
+//! whether it awaits or returns at its top level, and which loops need their bodies labelled.
 
 use oxc_ast::AstKind;
 use oxc_ast::ast::*;
@@ -7,19 +7,22 @@ use oxc_ast_visit::{Visit, walk};
 use oxc_span::{GetSpan, Span};
 use oxc_syntax::scope::ScopeFlags;
 
+use super::turns::Turns;
+
 /// How many syntax nodes may enclose one another. boa needs up to 33 KB of stack a bracket (measured), so that this is
 /// at most 50 MB of the 256 MB its thread has; code that people and models write stays below 100.
 pub(super) const MAX_NESTING: usize = 1_500;
 
 /// What the walk found.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
+pub(super) struct Survey<'a> {
     /// The cell awaits at its top level.
     pub(super) awaits: bool,
     /// The cell returns at its top level.
     pub(super) returns: bool,
     /// The first thing that no cell may hold.
     pub(super) refused: Option<Refusal>,
+    pub(super) turns: Turns<'a>,
     nesting: usize,
     functions: usize,
 }
@@ -62,8 +65,8 @@ impl Refused {
     }
 }
 
-impl Survey {
-    pub(super) fn of(program: &Program<'_>) -> Self {
+impl<'a> Survey<'a> {
+    pub(super) fn of(program: &Program<'a>) -> Self {
         let mut survey = Self::default();
         survey.visit_program(program);
         survey
@@ -74,7 +77,7 @@ impl Survey {
     }
 }
 
-impl<'a> Visit<'a> for Survey {
+impl<'a> Visit<'a> for Survey<'a> {
     fn enter_node(&mut self, kind: AstKind<'a>) {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
@@ -88,20 +91,32 @@ impl<'a> Visit<'a> for Survey {
 
     fn visit_function(&mut self, function: &Function<'a>, flags: ScopeFlags) {
         self.functions += 1;
+        let outside = self.turns.enter_function();
         walk::walk_function(self, function, flags);
+        self.turns.leave_function(outside);
         self.functions -= 1;
     }
 
     fn visit_arrow_function_expression(&mut self, arrow: &ArrowFunctionExpression<'a>) {
         self.functions += 1;
+        let outside = self.turns.enter_function();
         walk::walk_arrow_function_expression(self, arrow);
+        self.turns.leave_function(outside);
         self.functions -= 1;
     }
 
     fn visit_static_block(&mut self, block: &StaticBlock<'a>) {
         self.functions += 1;
+        let outside = self.turns.enter_function();
         walk::walk_static_block(self, block);
+        self.turns.leave_function(outside);
         self.functions -= 1;
+    }
+
+    fn visit_class(&mut self, class: &Class<'a>) {
+        let outside = self.turns.enter_function();
+        walk::walk_class(self, class);
+        self.turns.leave_function(outside);
     }
 
     fn visit_await_expression(&mut self, expression: &AwaitExpression<'a>) {
@@ -111,7 +126,43 @@ impl<'a> Visit<'a> for Survey {
 
     fn visit_for_of_statement(&mut self, statement: &ForOfStatement<'a>) {
         self.awaits |= self.functions == 0 && statement.r#await;
+        self.turns.enter_loop();
         walk::walk_for_of_statement(self, statement);
+        self.turns.leave_loop();
+    }
+
+    fn visit_for_statement(&mut self, statement: &ForStatement<'a>) {
+        self.turns.enter_for(statement);
+        walk::walk_for_statement(self, statement);
+        self.turns.leave_loop();
+    }
+
+    fn visit_for_in_statement(&mut self, statement: &ForInStatement<'a>) {
+        self.turns.enter_loop();
+        walk::walk_for_in_statement(self, statement);
+        self.turns.leave_loop();
+    }
+
+    fn visit_while_statement(&mut self, statement: &WhileStatement<'a>) {
+        self.turns.enter_loop();
+        walk::walk_while_statement(self, statement);
+        self.turns.leave_loop();
+    }
+
+    fn visit_do_while_statement(&mut self, statement: &DoWhileStatement<'a>) {
+        self.turns.enter_loop();
+        walk::walk_do_while_statement(self, statement);
+        self.turns.leave_loop();
+    }
+
+    fn visit_labeled_statement(&mut self, statement: &LabeledStatement<'a>) {
+        self.turns.label(statement);
+        walk::walk_labeled_statement(self, statement);
+    }
+
+    fn visit_continue_statement(&mut self, statement: &ContinueStatement<'a>) {
+        self.turns.note_continue(statement);
+        walk::walk_continue_statement(self, statement);
     }
 
     fn visit_return_statement(&mut self, statement: &ReturnStatement<'a>) {
