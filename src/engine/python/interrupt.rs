@@ -175,10 +175,16 @@ pub(super) fn reporting<T>(py: Python<'_>, epoch: u64, action: impl FnOnce() -> 
     release_trace(py);
     let result = action();
     if resisted {
-        TRACING.store(true, Ordering::Relaxed);
-        cpython::set_trace(py, trace);
+        arm_trace(py, false);
     }
     result
+}
+
+/// From now on the trace function raises: on every call and line, or but once.
+fn arm_trace(py: Python<'_>, once: bool) {
+    TRACING_ONCE.store(once, Ordering::Relaxed);
+    TRACING.store(true, Ordering::Relaxed);
+    cpython::set_trace(py, trace);
 }
 
 fn release_trace(py: Python<'_>) {
@@ -255,18 +261,14 @@ fn take(py: Python<'_>, step: Step, frame: Option<&Bound<'_, PyAny>>) -> bool {
     match step {
         Step::Nothing => false,
         Step::Raise if frame.is_some_and(|frame| has_just_jumped(frame).unwrap_or(false)) => {
-            TRACING_ONCE.store(true, Ordering::Relaxed);
-            TRACING.store(true, Ordering::Relaxed);
             // `while True: pass` jumps to itself, which is no new line to CPython but an instruction it can trace.
             let traced = frame.is_some_and(|frame| frame.setattr("f_trace_opcodes", true).is_ok());
-            cpython::set_trace(py, trace);
+            arm_trace(py, true);
             !traced
         }
         Step::Raise => true,
         Step::RaiseAndTrace => {
-            TRACING_ONCE.store(false, Ordering::Relaxed);
-            TRACING.store(true, Ordering::Relaxed);
-            cpython::set_trace(py, trace);
+            arm_trace(py, false);
             true
         }
     }

@@ -88,23 +88,30 @@ impl Walk<'_> {
         }
     }
 
+    /// A link of an optional chain.
     fn link<'a>(&mut self, expression: &Expression<'a>) {
         match expression {
-            Expression::CallExpression(call) => {
-                self.link(&call.callee);
-                self.arguments(&call.callee, &call.arguments);
-            }
-            Expression::StaticMemberExpression(member) => {
-                self.link(&member.object);
-                self.method(&member.object, member.property.span.start);
-            }
-            Expression::ComputedMemberExpression(member) => {
-                self.link(&member.object);
-                self.visit_expression(&member.expression);
-                self.method(&member.object, member.expression.span().start);
-            }
+            Expression::CallExpression(call) => self.call_link(call),
+            Expression::StaticMemberExpression(member) => self.static_link(member),
+            Expression::ComputedMemberExpression(member) => self.computed_link(member),
             other => self.visit_expression(other),
         }
+    }
+
+    fn call_link<'a>(&mut self, call: &CallExpression<'a>) {
+        self.link(&call.callee);
+        self.arguments(&call.callee, &call.arguments);
+    }
+
+    fn static_link<'a>(&mut self, member: &StaticMemberExpression<'a>) {
+        self.link(&member.object);
+        self.method(&member.object, member.property.span.start);
+    }
+
+    fn computed_link<'a>(&mut self, member: &ComputedMemberExpression<'a>) {
+        self.link(&member.object);
+        self.visit_expression(&member.expression);
+        self.method(&member.object, member.expression.span().start);
     }
 
     fn arguments<'a>(&mut self, callee: &Expression<'a>, arguments: &[Argument<'a>]) {
@@ -207,19 +214,9 @@ impl<'a> Visit<'a> for Walk<'_> {
 
     fn visit_chain_expression(&mut self, chain: &ChainExpression<'a>) {
         match &chain.expression {
-            ChainElement::CallExpression(call) => {
-                self.link(&call.callee);
-                self.arguments(&call.callee, &call.arguments);
-            }
-            ChainElement::StaticMemberExpression(member) => {
-                self.link(&member.object);
-                self.method(&member.object, member.property.span.start);
-            }
-            ChainElement::ComputedMemberExpression(member) => {
-                self.link(&member.object);
-                self.visit_expression(&member.expression);
-                self.method(&member.object, member.expression.span().start);
-            }
+            ChainElement::CallExpression(call) => self.call_link(call),
+            ChainElement::StaticMemberExpression(member) => self.static_link(member),
+            ChainElement::ComputedMemberExpression(member) => self.computed_link(member),
             _ => walk::walk_chain_expression(self, chain),
         }
     }
