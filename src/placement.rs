@@ -1,6 +1,7 @@
 //! Where a session's engine runs. A placement knows no language: it gets a [`Launch`](crate::engine::Launch) and drives
 //! what comes out of it through the seam in [`crate::engine`].
 
+mod grace;
 mod in_process;
 mod refuge;
 pub mod worker;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
+pub(crate) use self::grace::Grace;
 use self::refuge::Refuge;
 use crate::engine::{self, Opening, Variable};
 use crate::outcome::Json;
@@ -30,9 +32,6 @@ pub enum Placement {
     /// dies, a sleeping copy from before the cell takes its place.
     Worker,
 }
-
-/// How long after a stop was asked for a cell may take to end, before its engine counts as stuck.
-pub(crate) const GRACE: Duration = Duration::from_millis(1500);
 
 /// How long what is no cell may take: making a session fresh, binding names, ending what a session held. Tasks and
 /// finalisers of the program are stopped then.

@@ -38,6 +38,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use self::cpython::Others;
 pub(super) use self::facts::facts;
 use self::interpreter::Interpreter;
 use self::interrupt::PythonInterrupter;
@@ -74,18 +75,24 @@ struct Python {
 }
 
 impl Python {
-    /// Whether no other thread has a state. Threads of libraries have one while they call into Python; those are waited for.
+    /// Whether no other thread has a state. Threads that end are waited for, and those of libraries that have one while they
+    /// call into Python: pyarrow's give theirs back after the call that they worked for has returned.
     fn is_alone(&mut self) -> bool {
-        let pauses: &[u64] = match self.had_threads {
-            true => &[0],
-            false => &[0, 100, 400, 1500],
-        };
-        let is_alone = pauses.iter().any(|pause| {
-            thread::sleep(Duration::from_micros(*pause));
-            pyo3::Python::attach(cpython::is_only_thread)
-        });
-        self.had_threads = !is_alone;
-        is_alone
+        let mut others = Others::None;
+        for pause in [0, 100, 400, 1500, 5_000, 20_000, 40_000] {
+            thread::sleep(Duration::from_micros(pause));
+            others = pyo3::Python::attach(cpython::other_threads);
+            let is_final = match others {
+                Others::None => true,
+                Others::Passing => self.had_threads,
+                Others::Running => self.had_threads || pause >= 1500,
+            };
+            if is_final {
+                break;
+            }
+        }
+        self.had_threads = others != Others::None;
+        !self.had_threads
     }
 
     fn start(asked: Option<PathBuf>, cwd: Option<PathBuf>) -> Result<Started, EngineError> {

@@ -7,6 +7,7 @@ mod pipes;
 mod refusals;
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -285,6 +286,33 @@ fn other_requests_are_served_while_a_cell_runs() {
 }
 
 /// One that comes right behind its cell does not miss it, whether the cell has begun or not.
+/// By the clock its grace had gone when the host went on.
+#[test]
+fn a_host_that_was_paused_gives_up_no_cell() {
+    let mut server = Server::start();
+    let opened = server.call(
+        "open",
+        json!({ "language": "python", "placement": "in-process" }),
+    );
+    let session = opened["session"].as_str().expect("a name").to_owned();
+    let half_a_second = "import time\nbegun = time.monotonic(); sum(range(1_000_000))\nlength = int(500_000 / (time.monotonic() - begun))";
+    assert_eq!(server.cell(&session, half_a_second)["ok"], true);
+    let deaf = server.send(
+        "execute",
+        json!({ "session": session, "code": "print('deaf')\nsum(range(length))", "stream": true }),
+    );
+    assert_eq!(server.message()["method"], "output");
+    server.call("interrupt", json!({ "session": session }));
+    server.program().signal(libc::SIGSTOP);
+    std::thread::sleep(Duration::from_secs(2));
+    server.program().signal(libc::SIGCONT);
+    let outcome = server.answer(deaf)["result"].take();
+    let ended = (&outcome["error"]["kind"], &outcome["state"]);
+    assert_eq!(ended, (&json!("cancelled"), &json!("kept")), "{outcome}");
+    assert_eq!(server.cell(&session, "length > 0")["value"], true);
+    server.finish();
+}
+
 #[test]
 fn an_interrupt_stops_a_cell_that_has_not_begun() {
     let mut server = Server::start();

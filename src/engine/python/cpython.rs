@@ -206,6 +206,36 @@ pub(super) fn is_only_thread(_py: Python<'_>) -> bool {
     }
 }
 
+/// What other threads there are with a Python state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Others {
+    None,
+    /// They run no Python code: threads of libraries on their way in or out, or of Python's at their start or end.
+    Passing,
+    Running,
+}
+
+pub(super) fn other_threads(_py: Python<'_>) -> Others {
+    let mut others = Others::None;
+    // SAFETY: the lock is held; as in `thread_ids`. The frame is given as a reference of our own.
+    unsafe {
+        let own = ffi::PyThreadState_Get();
+        let mut state = ffi::PyInterpreterState_ThreadHead(ffi::PyInterpreterState_Get());
+        while !state.is_null() {
+            if state != own {
+                let frame = ffi::PyThreadState_GetFrame(state);
+                if !frame.is_null() {
+                    ffi::Py_DECREF(frame.cast());
+                    return Others::Running;
+                }
+                others = Others::Passing;
+            }
+            state = ffi::PyThreadState_Next(state);
+        }
+    }
+    others
+}
+
 /// The calling thread's id, as in [`thread_ids`].
 pub(super) fn current_thread_id(_py: Python<'_>) -> i64 {
     // SAFETY: the lock is held, so the thread has a state.

@@ -40,6 +40,10 @@ use crate::engine::Interrupter;
 /// How long a cell may clean up after it was interrupted.
 const WINDOW: Duration = Duration::from_millis(50);
 
+/// How long it may take to tell what became of a cell that was interrupted, the program's part in it included. In a worker
+/// whose first failure it is it was measured to take 20 ms, and 40 where modules had to be imported.
+const REPORT_WINDOW: Duration = Duration::from_millis(250);
+
 /// When a cell's own task that was cancelled has had its chance, and the exception is raised wherever the loop stands.
 const CANCEL_WINDOW: Duration = Duration::from_millis(20);
 
@@ -165,15 +169,17 @@ pub(super) fn end(py: Python<'_>, epoch: u64) -> bool {
 }
 
 /// Tells what became of the cell, in Python that the cell's own interrupt must not end: what is of the program's in it, like an
-/// exception's `__str__`, has a [`WINDOW`] of its own.
+/// exception's `__str__`, has a [`REPORT_WINDOW`].
 pub(super) fn reporting<T>(py: Python<'_>, epoch: u64, action: impl FnOnce() -> T) -> T {
     if !was_heard(epoch) {
         return action();
     }
-    HEARD_AT.store(now(), Ordering::Relaxed);
+    let longer = (REPORT_WINDOW - WINDOW).as_nanos() as u64;
+    HEARD_AT.store(now() + longer, Ordering::Relaxed);
     let resisted = TRACING.load(Ordering::Relaxed);
     release_trace(py);
     let result = action();
+    HEARD_AT.store(now(), Ordering::Relaxed);
     if resisted {
         arm_trace(py, false);
     }

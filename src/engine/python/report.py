@@ -1,5 +1,6 @@
 """What a reader needs of an exception: the user's frames alone, with their source lines."""
 
+import ast  # noqa: F401 (`traceback` imports it when it first looks for the part of a line that failed, maybe at a deadline)
 import sysconfig
 from itertools import islice
 from traceback import StackSummary, TracebackException

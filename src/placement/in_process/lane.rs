@@ -21,7 +21,7 @@ use crate::engine::{
     Completion, Engine, EngineError, Interrupter, Language, Launch, Opening, Task, Variable,
 };
 use crate::outcome::{Failure, FailureKind, Json, SessionState};
-use crate::placement::{GRACE, HOUSEKEEPING, Reply};
+use crate::placement::{Grace, HOUSEKEEPING, Reply};
 use crate::runtime::RuntimeError;
 use crate::session::{Stop, Ticket};
 
@@ -424,6 +424,7 @@ impl Work {
 struct Stopping {
     since: Instant,
     press_at: Instant,
+    grace: Grace,
 }
 
 impl Slot {
@@ -457,7 +458,7 @@ impl Slot {
 
     /// Does what is due: begins to stop the cell, presses the interrupter, gives the cell up.
     pub(super) fn look(&self, now: Instant) {
-        let (epoch, since) = {
+        let (epoch, mut stopping) = {
             let mut slot = self.lock();
             let Some(running) = slot.as_mut() else { return };
             let stopping = match running.stopping {
@@ -474,24 +475,23 @@ impl Slot {
                     Stopping {
                         since: now,
                         press_at: now,
+                        grace: Grace::from(now),
                     }
                 }
             };
             running.stopping = Some(stopping);
-            (running.epoch, stopping.since)
+            (running.epoch, stopping)
         };
-        if now - since >= GRACE {
+        if stopping.grace.is_over(now) {
             self.give_up(epoch);
         } else if let Some(interrupter) = self.interrupter.get() {
-            let again = interrupter.press(epoch, now - since);
+            let again = interrupter.press(epoch, now - stopping.since);
+            stopping.press_at = stopping.grace.next_look(again);
             let mut slot = self.lock();
             if let Some(running) = slot.as_mut()
                 && running.epoch == epoch
             {
-                running.stopping = Some(Stopping {
-                    since,
-                    press_at: (now + again).min(since + GRACE),
-                });
+                running.stopping = Some(stopping);
             }
         }
     }

@@ -31,7 +31,7 @@ use crate::cell::source;
 use crate::engine::{Completion, EXHAUSTED, Variable};
 use crate::outcome::{Failure, FailureKind, Json, SessionState};
 use crate::output::{Origin, Transcript};
-use crate::placement::{GRACE, HOUSEKEEPING, Reply};
+use crate::placement::{Grace, HOUSEKEEPING, Reply};
 use crate::runtime::RuntimeError;
 use crate::session::{Stop, Ticket};
 
@@ -307,7 +307,7 @@ impl Tender {
             bell: Some(self.bell.raw()),
         };
         let mut watch = Watch::new(process, self.plan.limits());
-        let mut stopping: Option<Instant> = None;
+        let mut stopping: Option<Grace> = None;
         // A worker that does not take the order does not end it either.
         let _ = process.order(order, blob);
         loop {
@@ -325,9 +325,9 @@ impl Tender {
                     ticket.stop(stop);
                 }
                 process.stop(self.epoch);
-                stopping = Some(now);
+                stopping = Some(Grace::from(now));
             }
-            let death = if stopping.is_some_and(|since| now - since >= GRACE) {
+            let death = if stopping.as_mut().is_some_and(|grace| grace.is_over(now)) {
                 let text = "the cell could not be stopped, and its process was killed";
                 Some(Death {
                     by_us: true,
@@ -340,7 +340,10 @@ impl Tender {
                 process.kill();
                 return last_words(process, &listener, self.epoch).unwrap_or(Ending::Died(death));
             }
-            let stop_by = stopping.map_or(deadline, |since| Some(since + GRACE));
+            let stop_by = match &mut stopping {
+                Some(grace) => Some(grace.next_look(Duration::MAX)),
+                None => deadline,
+            };
             let until = stop_by.map_or(watch.next_look(), |by| by.min(watch.next_look()));
             match process.wait(&listener, Some(until)) {
                 Incoming::Nothing => self.bell.hear(),

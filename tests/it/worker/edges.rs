@@ -4,10 +4,10 @@
 use std::fs;
 
 use serde_json::json;
-use warmcell::{Sandbox, SessionState};
+use warmcell::{FailureKind, Sandbox, SessionState};
 
-use super::{builder, notice, open, value, wait_for_the_backup};
-use crate::support::{Cells, Server, eventually, in_own_process, processes, settle};
+use super::{builder, kind, notice, open, value, wait_for_the_backup};
+use crate::support::{Cells, Server, eventually, in_own_process, ms, processes, settle};
 
 #[test]
 fn without_descriptors_there_is_no_backup_which_is_told() {
@@ -161,4 +161,17 @@ fn a_loop_that_the_program_closed_is_replaced() {
     assert_eq!(value(&session.cell(closed)), "5");
     let after = session.cell("await five()");
     assert_eq!((value(&after), &*after.stderr), ("5", ""));
+}
+
+/// In a process that has done little yet it takes its time to tell where a cell was stopped.
+#[test]
+fn the_first_stop_of_a_worker_names_its_line() {
+    for _ in 0..5 {
+        let session = open(builder());
+        assert!(session.cell("x = 1").ok);
+        let stopped = session.cell_within(ms(50), "pass\nsum(range(20_000_000))");
+        assert_eq!(kind(&stopped), FailureKind::Timeout, "{stopped:?}");
+        let line = stopped.error.as_ref().and_then(|error| error.line);
+        assert_eq!((line, &*stopped.stderr), (Some(2), ""), "{stopped:?}");
+    }
 }
