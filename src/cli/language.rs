@@ -23,8 +23,8 @@ pub(super) fn of_file(path: &Path) -> Option<Language> {
         .find(|language| extensions(*language).contains(&extension.as_str()))
 }
 
-/// The language that a Markdown fence names, by its own name or by an extension.
-pub(super) fn of_fence(name: &str) -> Option<Language> {
+/// The language that somebody names, a Markdown fence for instance: by its own name or by an extension.
+pub(super) fn of_name(name: &str) -> Option<Language> {
     let name = name.trim().to_ascii_lowercase();
     let is_it = |language: &&Language| {
         language.as_str() == name || extensions(**language).contains(&name.as_str())
@@ -44,27 +44,26 @@ pub(super) fn all_extensions() -> String {
 
 /// Reads the value of `--language`.
 pub(super) fn parse(name: &str) -> Result<Language, String> {
-    named(name, Language::ALL, |language| language.as_str())
-        .map_err(|names| format!("the languages are {names}"))
+    let language = of_name(name);
+    language.ok_or_else(|| {
+        let names = listed(Language::ALL, |language| language.as_str());
+        format!("the languages are {names}")
+    })
 }
 
 /// Reads the value of `--engine`.
 pub(super) fn parse_engine(name: &str) -> Result<JavaScriptEngine, String> {
-    named(name, JavaScriptEngine::ALL, |engine| engine.as_str())
-        .map_err(|names| format!("the engines of JavaScript are {names}"))
+    let all = JavaScriptEngine::ALL;
+    let engine = all.iter().copied().find(|engine| engine.as_str() == name);
+    engine.ok_or_else(|| {
+        let names = listed(all, |engine| engine.as_str());
+        format!("the engines of JavaScript are {names}")
+    })
 }
 
-fn named<T: Copy>(name: &str, all: &[T], as_str: fn(T) -> &'static str) -> Result<T, String> {
-    all.iter()
-        .copied()
-        .find(|one| as_str(*one) == name)
-        .ok_or_else(|| {
-            let names: Vec<String> = all
-                .iter()
-                .map(|one| format!("`{}`", as_str(*one)))
-                .collect();
-            names.join(", ")
-        })
+fn listed<T: Copy>(all: &[T], name: fn(T) -> &'static str) -> String {
+    let names: Vec<String> = all.iter().map(|one| format!("`{}`", name(*one))).collect();
+    names.join(", ")
 }
 
 #[cfg(test)]
@@ -80,5 +79,12 @@ mod tests {
         assert_eq!(of_file(Path::new("b.d.ts")), Some(Language::TypeScript));
         assert_eq!(of_file(Path::new("py")), None);
         assert_eq!(of_file(Path::new("a.py.txt")), None);
+    }
+
+    #[test]
+    fn an_extension_is_a_name_too() {
+        assert_eq!(parse("ts"), Ok(Language::TypeScript));
+        assert_eq!(parse("javascript"), Ok(Language::JavaScript));
+        assert!(parse("").is_err() && parse("ruby").is_err());
     }
 }

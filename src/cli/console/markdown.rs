@@ -258,7 +258,7 @@ impl Page {
     fn end_code(&mut self) {
         let code = std::mem::take(&mut self.words);
         let name = self.code.take().unwrap_or_default();
-        let painted = match language::of_fence(&name) {
+        let painted = match language::of_name(&name) {
             Some(language) => self.palette.pieces(&syntax::pieces(language, &code)),
             None if name == "json" => self.palette.pieces(&syntax::json(&code)),
             None => code,
