@@ -242,6 +242,119 @@ fn a_timeout_of_a_cell_that_resists_names_its_line() {
     );
 }
 
+/// So does one that awaits, whatever it makes of being cancelled.
+#[test]
+fn a_timeout_of_a_cell_that_awaits_and_resists_names_its_line() {
+    let turn = turn();
+    let session = turn.python();
+    session
+        .cell("import asyncio\nasync def deaf():\n    while True:\n        try: await asyncio.sleep(10)\n        except BaseException: pass")
+        .succeeded();
+    each(
+        [
+            (
+                "while True:\n    try: await asyncio.sleep(10)\n    except BaseException: pass",
+                2..=3,
+            ),
+            ("x = 1\nawait asyncio.create_task(deaf())", 2..=2),
+            (
+                "x = 1\nasync with asyncio.TaskGroup() as group:\n    group.create_task(deaf())",
+                2..=2,
+            ),
+            (
+                "while True:\n    try: await asyncio.shield(asyncio.sleep(10))\n    except BaseException: pass",
+                2..=3,
+            ),
+            (
+                "async def busy():\n    while True: pass\ntask = asyncio.create_task(busy())\nawait asyncio.sleep(10)",
+                4..=4,
+            ),
+            (
+                "while True:\n    try:\n        async with asyncio.timeout(0.05): await asyncio.sleep(10)\n    except BaseException: pass",
+                2..=4,
+            ),
+        ],
+        |(code, lines)| {
+            let outcome = session.cell_within(ms(100), code);
+            let error = outcome.failed(FailureKind::Timeout);
+            let line = error.line.filter(|line| lines.contains(line));
+            assert!(line.is_some(), "{outcome:#?}");
+            assert!(outcome.stderr.is_empty(), "{outcome:#?}");
+            let next = session.cell("await asyncio.sleep(0.06)\n5");
+            next.returned(json!(5));
+            assert!(next.stderr.is_empty(), "{next:#?}");
+        },
+    );
+}
+
+/// Tasks of earlier cells live on beside a cell that will not be cancelled.
+#[test]
+fn a_stop_of_a_cell_that_resists_ends_no_other_task() {
+    let turn = turn();
+    let session = turn.python();
+    session
+        .cell(
+            "import asyncio\nturns = [0] * 20\n\
+             async def tick(i):\n    while True:\n        turns[i] += 1\n        await asyncio.sleep(0.0005)\n\
+             tasks = [asyncio.create_task(tick(i)) for i in range(20)]\nawait asyncio.sleep(0.01)",
+        )
+        .succeeded();
+    for timeout in (3..33).map(ms) {
+        let deaf = "while True:\n    try: await asyncio.sleep(10)\n    except BaseException: pass";
+        session
+            .cell_within(timeout, deaf)
+            .failed(FailureKind::Timeout);
+    }
+    session
+        .cell("before = list(turns)\nawait asyncio.sleep(0.05)\n[sum(map(int.__eq__, before, turns)), sum(task.done() for task in tasks)]")
+        .returned(json!([0, 0]));
+}
+
+/// A stop that is raised in the clean-up of an `except` block once stayed the exception that was being handled.
+#[test]
+fn no_stop_is_left_behind_as_the_exception_in_hand() {
+    let turn = turn();
+    let session = turn.python();
+    for _ in 0..10 {
+        session
+            .cell_within(
+                ms(20),
+                "while True:\n    try:\n        import nothing_here\n    except BaseException:\n        pass",
+            )
+            .failed(FailureKind::Timeout);
+        session
+            .cell("import sys\nsys.exc_info()[0] is None")
+            .returned(json!(true));
+        let outcome = session.cell("1 / 0");
+        let traceback = outcome
+            .raised("ZeroDivisionError")
+            .traceback
+            .as_deref()
+            .unwrap_or_default();
+        assert!(!traceback.contains("another exception"), "{traceback}");
+    }
+}
+
+/// An import hook that hangs meets the runtime itself when the first cell awaits.
+#[test]
+fn the_runtimes_own_imports_are_stopped_too() {
+    in_own_process!(|| {
+        let turn = turn();
+        let session = turn.python();
+        session
+            .cell("import sys\nclass Hook:\n    def find_spec(self, *_):\n        while True: pass\nsys.meta_path.insert(0, Hook())")
+            .succeeded();
+        let (took, outcome) =
+            timed(|| session.cell_within(ms(100), "async def f(): pass\nawait f()"));
+        outcome.failed_leaving(FailureKind::Timeout, SessionState::Kept);
+        assert!(took < ms(100) + ms(1200), "{took:?}");
+        session.cell("del sys.meta_path[0]").succeeded();
+        session
+            .cell("import asyncio\nawait asyncio.sleep(0)\n5")
+            .returned(json!(5));
+    });
+}
+
 /// A value that takes long to hand over is inside the deadline too.
 #[test]
 fn converting_a_value_is_held_to_the_deadline() {

@@ -197,6 +197,13 @@ pub(super) fn thread_ids(_py: Python<'_>) -> Vec<i64> {
     ids
 }
 
+/// No exception is being handled any more, on a thread where none can be. A trace function that raises on a line of CPython's
+/// own clean-up of an `except` block leaves its exception there, and every later one would have it as its context.
+pub(super) fn forget_handled(_py: Python<'_>) {
+    // SAFETY: the lock is held; null is no exception.
+    unsafe { ffi::PyErr_SetHandledException(std::ptr::null_mut()) };
+}
+
 /// Whether this is the only thread with a Python state.
 pub(super) fn is_only_thread(_py: Python<'_>) -> bool {
     // SAFETY: the lock is held; as in `thread_ids`.

@@ -32,6 +32,10 @@ pub(super) struct Origin<'a> {
     pub(super) suffix: &'a str,
     /// The compiler raised it: nothing ran.
     pub(super) from_compiler: bool,
+    /// The cell was stopped, which counts more than what it made of it.
+    pub(super) was_stopped: bool,
+    /// What its own task ended with then.
+    pub(super) stopped_with: Option<PyErr>,
 }
 
 /// What says how to mend an environment.
@@ -59,6 +63,8 @@ impl Reporter {
             shown_name: "",
             suffix: "",
             from_compiler: false,
+            was_stopped: false,
+            stopped_with: None,
         };
         let environment = Environment {
             executable: "",
@@ -137,11 +143,22 @@ impl Reporter {
         origin: &Origin<'_>,
     ) -> PyResult<(String, Option<u32>, Option<u32>)> {
         let module = self.module.bind(py);
+        let value = match &origin.stopped_with {
+            Some(own) => module.call_method1("last_place", (value, own.value(py)))?,
+            None if origin.was_stopped => module.call_method1("last_place", (value,))?,
+            None => value.clone(),
+        };
         let (text, line, column): (Bound<'_, PyString>, Option<i64>, Option<i64>) =
             if origin.from_compiler {
                 module.call_method1("syntax_report", (value, origin.shown_name))?
             } else {
-                let arguments = (value, origin.file_name, origin.shown_name, origin.suffix);
+                let arguments = (
+                    value,
+                    origin.file_name,
+                    origin.shown_name,
+                    origin.suffix,
+                    origin.was_stopped,
+                );
                 module.call_method1("report", arguments)?
             }
             .extract()?;

@@ -10,7 +10,8 @@
 //!    `finally` of `try: while True: pass` would not run. There a trace function raises it at the next instruction instead.
 //! 2. For [`WINDOW`] nothing more is raised: `finally`, `with` and the event loop put things in order. A trace function
 //!    armed at once was measured to skip them and leave locks held.
-//! 3. After that a trace function raises on every call and line, so that no `except:` holds it.
+//! 3. After that a trace function raises on every call and line, so that no `except:` holds it. In a cell that awaits the loop
+//!    is stopped instead where it waits or runs another task; for [`STUBBORN`] tasks of other cells are not raised at.
 //! 4. Where no handler runs at all (the signal is blocked, or its handler was replaced) a pending call does the same, and a
 //!    thread that attaches for a moment makes CPython look for it. Children of the cell are killed, which ends what waits
 //!    for them (glibc's `system` goes on waiting after a signal).
@@ -47,14 +48,23 @@ const REPORT_WINDOW: Duration = Duration::from_millis(250);
 /// When a cell's own task that was cancelled has had its chance, and the exception is raised wherever the loop stands.
 const CANCEL_WINDOW: Duration = Duration::from_millis(20);
 
+/// When it is raised wherever the loop stands, since it does not stop.
+const STUBBORN: Duration = Duration::from_millis(150);
+
 /// When a signal that reached no handler is helped along by other means.
 const UNHEARD: Duration = Duration::from_millis(20);
+
+/// When the runtime's own work in the middle of a cell is interrupted all the same: an import hook of the program's may hang in it.
+const SHELTER: Duration = Duration::from_millis(500);
 
 /// When the cell's children are killed.
 const CHILDREN: Duration = Duration::from_millis(60);
 
 /// The epoch of the cell that runs, or 0.
 static RUNNING: AtomicU64 = AtomicU64::new(0);
+
+/// The epoch whose cell waits for something of the runtime's own, or 0.
+static SHELTERED: AtomicU64 = AtomicU64::new(0);
 
 /// The epoch that should stop.
 static STOP: AtomicU64 = AtomicU64::new(0);
@@ -69,6 +79,9 @@ static RAISED: AtomicU64 = AtomicU64::new(0);
 /// Whether the trace function is armed, and whether it is to raise but once.
 static TRACING: AtomicBool = AtomicBool::new(false);
 static TRACING_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Whether it lets calls pass: what is raised as a frame is entered does not know the frame.
+static LINES_ONLY: AtomicBool = AtomicBool::new(false);
 
 /// The class that is raised, and when the interpreter started.
 static SETUP: OnceLock<Setup> = OnceLock::new();
@@ -107,7 +120,23 @@ pub(super) fn prepare(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         thread: unsafe { libc::pthread_self() },
         jumps,
     });
+    let hook = pyo3::wrap_pyfunction!(unraisable, py)?;
+    py.import("sys")?.setattr("unraisablehook", hook)?;
     Ok(pyo3::wrap_pyfunction!(handle, py)?.into_any())
+}
+
+/// What `sys.unraisablehook` is: stops that hit a finalizer or a callback, which have nobody to raise to, are no news.
+#[pyfunction]
+fn unraisable(py: Python<'_>, ignored: &Bound<'_, PyAny>) -> PyResult<()> {
+    let is_stop = SETUP.get().is_some_and(|setup| {
+        let class = ignored.getattr("exc_type");
+        class.is_ok_and(|class| class.is(&setup.exception))
+    });
+    if is_stop {
+        return Ok(());
+    }
+    let usual = py.import("sys")?.getattr("__unraisablehook__")?;
+    usual.call1((ignored,)).map(drop)
 }
 
 fn backward_jumps(py: Python<'_>) -> PyResult<Vec<u8>> {
@@ -137,16 +166,34 @@ pub(super) fn begin(epoch: u64, deadline: Option<Instant>) {
     RUNNING.store(epoch, Ordering::SeqCst);
 }
 
-/// Does something of the runtime's own in the middle of a cell: the interrupt waits for it. Other threads are not
-/// interrupted.
+/// Does something of the runtime's own in the middle of a cell: the interrupt waits for it, for [`SHELTER`]. Other threads are
+/// not interrupted.
 pub(super) fn undisturbed<T>(action: impl FnOnce() -> T) -> T {
-    if !runs_here() {
+    let running = RUNNING.load(Ordering::SeqCst);
+    if running == 0 || !runs_here() {
         return action();
     }
-    let running = RUNNING.swap(0, Ordering::SeqCst);
+    SHELTERED.store(running, Ordering::SeqCst);
+    RUNNING.store(0, Ordering::SeqCst);
     let result = action();
     RUNNING.store(running, Ordering::SeqCst);
+    SHELTERED.store(0, Ordering::SeqCst);
     result
+}
+
+/// What waits for the runtime's own work is to wait no longer.
+fn end_shelter(epoch: u64) {
+    if SHELTERED.load(Ordering::SeqCst) != epoch
+        || RUNNING
+            .compare_exchange(0, epoch, Ordering::SeqCst, Ordering::SeqCst)
+            .is_err()
+    {
+        return;
+    }
+    // It may have ended between the two, and the cell with it.
+    if SHELTERED.load(Ordering::SeqCst) != epoch {
+        let _ = RUNNING.compare_exchange(epoch, 0, Ordering::SeqCst, Ordering::SeqCst);
+    }
 }
 
 /// Whether this is the interpreter's thread.
@@ -165,7 +212,11 @@ pub(super) fn thread() -> Option<libc::pthread_t> {
 pub(super) fn end(py: Python<'_>, epoch: u64) -> bool {
     RUNNING.store(0, Ordering::SeqCst);
     release_trace(py);
-    was_heard(epoch)
+    let was_heard = was_heard(epoch);
+    if was_heard {
+        cpython::forget_handled(py);
+    }
+    was_heard
 }
 
 /// Tells what became of the cell, in Python that the cell's own interrupt must not end: what is of the program's in it, like an
@@ -178,6 +229,7 @@ pub(super) fn reporting<T>(py: Python<'_>, epoch: u64, action: impl FnOnce() -> 
     HEARD_AT.store(now() + longer, Ordering::Relaxed);
     let resisted = TRACING.load(Ordering::Relaxed);
     release_trace(py);
+    cpython::forget_handled(py);
     let result = action();
     HEARD_AT.store(now(), Ordering::Relaxed);
     if resisted {
@@ -191,6 +243,15 @@ fn arm_trace(py: Python<'_>, once: bool) {
     TRACING_ONCE.store(once, Ordering::Relaxed);
     TRACING.store(true, Ordering::Relaxed);
     cpython::set_trace(py, trace);
+}
+
+/// Runs what is to end the cell's own coroutine: wherever that goes on it is raised at.
+pub(super) fn holding<T>(py: Python<'_>, action: impl FnOnce() -> T) -> T {
+    arm_trace(py, false);
+    LINES_ONLY.store(true, Ordering::Relaxed);
+    let result = action();
+    LINES_ONLY.store(false, Ordering::Relaxed);
+    result
 }
 
 fn release_trace(py: Python<'_>) {
@@ -311,9 +372,14 @@ fn next_step(py: Python<'_>) -> Step {
     if is_first {
         HEARD_AT.store(now(), Ordering::Relaxed);
     }
-    let since = Duration::from_nanos(now().saturating_sub(HEARD_AT.load(Ordering::Relaxed)));
+    let since = since_heard();
     if since >= WINDOW {
-        return Step::RaiseAndTrace;
+        let leaves_the_loop =
+            since < STUBBORN && !share::is_one(epoch) && tasks::give_up_instead(py) != Runs::Own;
+        return match leaves_the_loop {
+            true => Step::Nothing,
+            false => Step::RaiseAndTrace,
+        };
     }
     let may_raise = RAISED.load(Ordering::Relaxed) != epoch && (is_first || since >= CANCEL_WINDOW);
     if !may_raise {
@@ -323,8 +389,7 @@ fn next_step(py: Python<'_>) -> Step {
     let raises = share::is_one(epoch)
         || match tasks::cancel_instead(py) {
             Runs::Own => true,
-            Runs::OtherTask => !is_first,
-            Runs::Loop => false,
+            Runs::OtherTask | Runs::Loop => false,
         };
     if raises && RAISED.swap(epoch, Ordering::Relaxed) != epoch {
         Step::Raise
@@ -333,7 +398,8 @@ fn next_step(py: Python<'_>) -> Step {
     }
 }
 
-fn stopped(py: Python<'_>) -> PyErr {
+/// The interrupt's own exception, as it is raised.
+pub(super) fn stopped(py: Python<'_>) -> PyErr {
     match SETUP.get() {
         Some(setup) => match setup.exception.bind(py).call0() {
             Ok(exception) => PyErr::from_value(exception),
@@ -352,8 +418,12 @@ extern "C" fn trace(
 ) -> c_int {
     let epoch = RUNNING.load(Ordering::Relaxed);
     let once = TRACING_ONCE.load(Ordering::Relaxed);
-    let is_place = matches!(what, ffi::PyTrace_CALL | ffi::PyTrace_LINE)
-        || once && what == ffi::PyTrace_OPCODE;
+    let is_place = match what {
+        ffi::PyTrace_LINE => true,
+        ffi::PyTrace_CALL => !LINES_ONLY.load(Ordering::Relaxed),
+        ffi::PyTrace_OPCODE => once,
+        _ => false,
+    };
     if epoch == 0 || STOP.load(Ordering::Relaxed) != epoch || !is_place {
         return 0;
     }
@@ -362,8 +432,17 @@ extern "C" fn trace(
         TRACING.store(false, Ordering::Relaxed);
         // SAFETY: CPython calls trace functions with the lock held.
         cpython::clear_trace(unsafe { Python::assume_attached() });
+    } else if since_heard() < STUBBORN
+        // SAFETY: as above.
+        && tasks::whose(unsafe { Python::assume_attached() }) != Runs::Own
+    {
+        return 0;
     }
     raise()
+}
+
+fn since_heard() -> Duration {
+    Duration::from_nanos(now().saturating_sub(HEARD_AT.load(Ordering::Relaxed)))
 }
 
 extern "C" fn pending(_: *mut c_void) -> c_int {
@@ -405,6 +484,9 @@ pub(super) struct PythonInterrupter {
 
 impl Interrupter for PythonInterrupter {
     fn press(&self, epoch: u64, elapsed: Duration) -> Duration {
+        if elapsed >= SHELTER {
+            end_shelter(epoch);
+        }
         let is_of_the_cell = |running| running == epoch || share::is_of(running, epoch);
         let is_running = is_of_the_cell(RUNNING.load(Ordering::SeqCst));
         if is_running {
@@ -418,8 +500,7 @@ impl Interrupter for PythonInterrupter {
         ask_to_stop(running);
         self.signal();
         let heard = was_heard(running);
-        let since = heard
-            .then(|| Duration::from_nanos(now().saturating_sub(HEARD_AT.load(Ordering::Relaxed))));
+        let since = heard.then(since_heard);
         if elapsed >= UNHEARD && since.is_none_or(|since| since >= WINDOW + UNHEARD) {
             self.insist();
         }

@@ -118,7 +118,7 @@ impl PythonSession {
         let mut completion = self.perform(py, task);
         show_figures(py, task.epoch, self.opening.limits.display_entries);
         if interrupt::was_heard(task.epoch) {
-            self.end_own_task(py);
+            let _ = self.end_own_task(py);
             interrupt::collect_what_resisted(py);
         }
         completion.interrupted = interrupt::end(py, task.epoch);
@@ -209,6 +209,8 @@ impl PythonSession {
                 if let Some(cell) = &cell {
                     self.recall_lines(py, task.code, cell);
                 }
+                let was_stopped = interrupt::was_heard(task.epoch);
+                let stopped_with = was_stopped.then(|| self.end_own_task(py)).flatten();
                 let (error, from_compiler) = match &stumble {
                     Stumble::Compiling(error) => (error, true),
                     Stumble::Running(error) => (error, false),
@@ -220,6 +222,8 @@ impl PythonSession {
                     shown_name: &shown_name,
                     suffix,
                     from_compiler,
+                    was_stopped,
+                    stopped_with,
                 };
                 let environment = self.interpreter.environment(&self.opening);
                 let reporter = &self.interpreter.reporter;
@@ -410,14 +414,12 @@ impl PythonSession {
         display::show(value).map_err(Stumble::Running)
     }
 
-    /// A stopped cell's task that goes on all the same is closed while the interrupt still holds it: left alone, its code
-    /// would run on when somebody lets go of it.
-    fn end_own_task(&self, py: Python<'_>) {
-        if self.event_loop.is_some()
-            && let Ok(tasks) = self.interpreter.tasks(py)
-        {
-            tasks.close_own(py);
-        }
+    /// A stopped cell's task that goes on all the same is ended while the interrupt still holds it: left alone, its code
+    /// would run on when somebody lets go of it. Returns the exception that its code ended with.
+    fn end_own_task(&self, py: Python<'_>) -> Option<PyErr> {
+        self.event_loop.as_ref()?;
+        let tasks = self.interpreter.tasks(py).ok()?;
+        tasks.end_own(py)
     }
 
     fn repair_loop(&self, py: Python<'_>) {

@@ -3,7 +3,7 @@
 import ast  # noqa: F401 (`traceback` imports it when it first looks for the part of a line that failed, maybe at a deadline)
 import sysconfig
 from itertools import islice
-from traceback import StackSummary, TracebackException
+from traceback import StackSummary, TracebackException, walk_tb
 
 # Frames of installed code say nothing about the cell; the user's own modules lie elsewhere.
 INSTALLED = tuple(
@@ -12,12 +12,29 @@ INSTALLED = tuple(
 LONGEST_CHAIN = 100
 
 
-def report(exception, file_name, shown_name, suffix):
-    """Returns the formatted traceback, and line and column of the deepest frame in the cell `file_name`."""
+def report(exception, file_name, shown_name, suffix, is_alone):
+    """Returns the formatted traceback, and line and column of the deepest frame in the cell `file_name`.
+
+    What led to an exception that is alone is nobody's concern.
+    """
     summary = TracebackException(type(exception), exception, exception.__traceback__, compact=True)
+    if is_alone:
+        summary.__cause__ = summary.__context__ = None
     tidy(summary, file_name, shown_name, suffix)
     text = "".join(summary.format())
     return (text, *place(exception, file_name))
+
+
+def last_place(*stops):
+    """The exception that was last raised in the user's code: one of the stops, or one before it that the program kept to itself."""
+    for exception in stops:
+        for _ in range(LONGEST_CHAIN):
+            if exception is None:
+                break
+            if any(is_users(frame.f_code.co_filename) for frame, _ in walk_tb(exception.__traceback__)):
+                return exception
+            exception = exception.__context__
+    return stops[0]
 
 
 def syntax_report(exception, shown_name):

@@ -9,6 +9,9 @@ from selectors import DefaultSelector
 # The loop that drives a cell now, and that cell's task.
 driving = None
 
+# What was given to the loop to stop it, because the cell is to stop and would not be cancelled.
+stops = []
+
 # The context that the last cell's task had in the end.
 left = None
 
@@ -54,7 +57,7 @@ def run(loop, parts, namespace):
         value = loop.run_until_complete(task)
     except BaseException:
         # After an interrupt `driving` is for `repair` to look at.
-        if not task.done():
+        if not (stops or task.done()):
             wind_up(loop, task)
         keep_context()
         raise
@@ -81,11 +84,11 @@ def wind_up(loop, task):
         pass
 
 
-def cancel_instead():
-    """Cancels the cell's task where raising would hit something else.
+def whose():
+    """Says whose code runs.
 
-    Returns who runs: `own` is the cell's code, and nothing was done; `other` is another task; `loop` is the loop itself,
-    which may have taken a callback off its list that would be lost if it were interrupted.
+    `own` is the cell's; `other` is another task's; `loop` is the loop's, which may have taken a callback off its list that
+    would be lost if it were interrupted.
     """
     if driving is None:
         return "own"
@@ -95,8 +98,25 @@ def cancel_instead():
     running = asyncio.current_task(loop)
     if running is task:
         return "own"
-    loop.call_soon_threadsafe(task.cancel)
     return "loop" if running is None else "other"
+
+
+def cancel_instead():
+    """Cancels the cell's task where raising would hit something else. Returns who runs."""
+    runs = whose()
+    if runs != "own":
+        loop, task = driving
+        loop.call_soon_threadsafe(task.cancel)
+    return runs
+
+
+def give_up_instead():
+    """Has the loop stop, and leave a task of the cell's that would not be cancelled, where raising would hit something else."""
+    runs = whose()
+    if runs != "own":
+        loop, _ = driving
+        stops.append(loop.call_soon_threadsafe(loop.stop))
+    return runs
 
 
 def repair(loop):
@@ -109,6 +129,8 @@ def repair(loop):
     for handle in loop._ready:
         if handle._callback is stop:
             handle.cancel()
+    while stops:
+        stops.pop().cancel()
     if driving is not None:
         _, task = driving
         driving = None
@@ -117,6 +139,8 @@ def repair(loop):
             # Its code was closed; nothing may ever step it again, so nobody should wait for it either.
             task._log_destroy_pending = False
             asyncio.tasks._unregister_task(task)
+            # What it waited for may step it all the same, which is an error that is nobody's.
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 
 def take_over(loop):

@@ -5,10 +5,16 @@ use std::sync::OnceLock;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyModule};
 
-use super::helper;
+use super::{helper, interrupt};
 
 /// What the interrupt calls, on the interpreter's thread.
-static CANCEL_INSTEAD: OnceLock<Py<PyAny>> = OnceLock::new();
+static INTERRUPTS: OnceLock<Interrupts> = OnceLock::new();
+
+struct Interrupts {
+    whose: Py<PyAny>,
+    cancel_instead: Py<PyAny>,
+    give_up_instead: Py<PyAny>,
+}
 
 /// The functions of `tasks.py`. It is loaded by the first cell that awaits: importing asyncio takes longer than everything else a first cell does.
 #[derive(Debug)]
@@ -19,7 +25,11 @@ pub(super) struct Tasks {
 impl Tasks {
     pub(super) fn load(py: Python<'_>) -> PyResult<Self> {
         let module = helper::load(py, "tasks", include_str!("tasks.py"))?;
-        let _ = CANCEL_INSTEAD.set(module.getattr("cancel_instead")?.unbind());
+        let _ = INTERRUPTS.set(Interrupts {
+            whose: module.getattr("whose")?.unbind(),
+            cancel_instead: module.getattr("cancel_instead")?.unbind(),
+            give_up_instead: module.getattr("give_up_instead")?.unbind(),
+        });
         Ok(Self {
             module: module.unbind(),
         })
@@ -49,25 +59,28 @@ impl Tasks {
             .call_method1("run", (event_loop, parts, globals))
     }
 
-    /// Closes the coroutine of the cell's own task, should it not have ended. Called natively, so that the trace function
-    /// which may be armed hits the program's code and nothing else.
-    pub(super) fn close_own(&self, py: Python<'_>) {
-        let Ok(driving) = self.module.bind(py).getattr("driving") else {
-            return;
-        };
-        let Ok((_, task)) = driving.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
-            return;
-        };
+    /// Ends the coroutine of the cell's own task, should it not have ended. Returns the exception with which the cell's code
+    /// ended, which may know the place where that waited.
+    ///
+    /// Called natively, so that the trace function which holds the coroutine hits the program's code and nothing else.
+    pub(super) fn end_own(&self, py: Python<'_>) -> Option<PyErr> {
+        let driving = self.module.bind(py).getattr("driving").ok()?;
+        let (_, task): (Bound<'_, PyAny>, Bound<'_, PyAny>) = driving.extract().ok()?;
         let is_done = task
             .call_method0("done")
             .and_then(|done| done.is_truthy())
             .unwrap_or(true);
-        if !is_done {
-            // What it raises on its way out is of no use to anyone.
-            let _ = task
-                .call_method0("get_coro")
-                .and_then(|coroutine| coroutine.call_method0("close"));
+        if is_done {
+            return task.call_method0("result").err();
         }
+        let coroutine = task.call_method0("get_coro").ok()?;
+        let stop = interrupt::stopped(py);
+        interrupt::holding(py, || {
+            let ended = coroutine.call_method1("throw", (stop.value(py),)).err();
+            // What it raises on its way out is of no use to anyone.
+            let _ = coroutine.call_method0("close");
+            ended
+        })
     }
 
     /// Puts the loop in order after an interrupt.
@@ -106,11 +119,25 @@ pub(super) enum Runs {
     Loop,
 }
 
+/// Whose code runs.
+pub(super) fn whose(py: Python<'_>) -> Runs {
+    ask(py, |interrupts| &interrupts.whose)
+}
+
 /// Cancels the cell's own task where raising would hit the loop or a task of another cell.
 pub(super) fn cancel_instead(py: Python<'_>) -> Runs {
-    let answer = CANCEL_INSTEAD
+    ask(py, |interrupts| &interrupts.cancel_instead)
+}
+
+/// Has the loop stop where raising would hit it or a task of another cell.
+pub(super) fn give_up_instead(py: Python<'_>) -> Runs {
+    ask(py, |interrupts| &interrupts.give_up_instead)
+}
+
+fn ask(py: Python<'_>, function: fn(&Interrupts) -> &Py<PyAny>) -> Runs {
+    let answer = INTERRUPTS
         .get()
-        .and_then(|function| function.bind(py).call0().ok());
+        .and_then(|interrupts| function(interrupts).bind(py).call0().ok());
     match answer
         .and_then(|answer| answer.extract::<String>().ok())
         .as_deref()
