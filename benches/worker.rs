@@ -5,11 +5,11 @@
 //! the least, which is what it takes on a machine that has nothing else to do, the median and the tail. The worker is the binary of the same profile. `cargo bench --bench worker [TEXT]` measures the rows
 //! that contain the text.
 //!
-//! What follows an idle time is dominated by the machine where that is virtual: the median of the first outcome from the spare was
-//! 9.8 ms (least 6.1) with nothing else running, and 3.3 ms (least 1.1) while another process kept the processors awake; of a restore
-//! 14.1 and 5.4, of the overshoot of a loop 10.2 and 6.1, of `time.sleep` 12.0 and 4.7. By `perf`, of a first cell without a backup
-//! the engine's thread has 1.6 ms of the processor (a warm one takes 0.02): 54 % of it in libpython, 19 % ours, 17 % in the C library,
-//! 9 % in the kernel, and no function over 6 %: code and data that no cache holds yet. The rest is waking four threads.
+//! What follows an idle time is dominated by the machine where that is virtual. In one of its slow phases, when a byte took 250 µs
+//! after 400 ms of idleness, a restore took 7.8 ms and the overshoot of a loop up to 10; in a fast one, with 59 µs for the byte, 3.3
+//! and 2.1, and the first outcome from the spare 1.7. By `perf`, of a first cell without a backup the engine's thread has 1.6 ms of the
+//! processor in a slow phase (a warm one takes 0.02): 54 % of it in libpython, 19 % ours, 17 % in the C library, 9 % in the kernel,
+//! and no function over 6 %: code and data that no cache holds yet. The rest is waking four threads.
 #![expect(clippy::expect_used, reason = "a bench that cannot go on ends")]
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
@@ -195,7 +195,7 @@ fn starts(table: &mut Table) {
     ];
     for (name, target, backup, pause) in rows {
         // Each in a folder that nothing above was opened in: where sessions of a configuration are not opened alike its spares
-        // are not opened in advance, and the first row takes 3.2 ms in place of 1.3.
+        // are not opened in advance, and the first row takes 3.2 ms in place of 1.7.
         let alike = || match backup {
             Backup::Off => builder().backup(backup).cwd("/"),
             backup => builder().backup(backup).cwd("/usr"),
