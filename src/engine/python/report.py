@@ -51,9 +51,9 @@ def tidy(summary, file_name, shown_name, suffix):
     waiting = [(summary, 0)]
     while waiting:
         summary, depth = waiting.pop()
-        summary.stack = StackSummary.from_list(
-            [shown(frame, file_name, shown_name, suffix) for frame in summary.stack if is_users(frame.filename)]
-        )
+        # A frame without a line has not begun: a stop can hit it as it is entered.
+        frames = [frame for frame in summary.stack if frame.lineno and is_users(frame.filename)]
+        summary.stack = StackSummary.from_list([shown(frame, file_name, shown_name, suffix) for frame in frames])
         if depth >= LONGEST_CHAIN and (summary.__cause__ or summary.__context__):
             summary.__cause__ = summary.__context__ = None
             summary.__notes__ = [*(summary.__notes__ or ()), f"[the chain of exceptions goes on beyond {LONGEST_CHAIN}]"]
