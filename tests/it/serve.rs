@@ -285,7 +285,6 @@ fn other_requests_are_served_while_a_cell_runs() {
     assert_eq!(server.cell(&session, "1 + 1")["value"], 2);
 }
 
-/// One that comes right behind its cell does not miss it, whether the cell has begun or not.
 /// By the clock its grace had gone when the host went on.
 #[test]
 fn a_host_that_was_paused_gives_up_no_cell() {
@@ -313,6 +312,7 @@ fn a_host_that_was_paused_gives_up_no_cell() {
     server.finish();
 }
 
+/// One that comes right behind its cell does not miss it, whether the cell has begun or not.
 #[test]
 fn an_interrupt_stops_a_cell_that_has_not_begun() {
     let mut server = Server::start();

@@ -2,10 +2,13 @@
 
 mod hostile;
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde_json::json;
-use warmcell::{Cell, Event, FailureKind, Language, Limits, Session, SessionState, Stream};
+use warmcell::{
+    Cell, Event, Failure, FailureKind, Language, Limits, Outcome, Session, SessionState, Stream,
+};
 
 use crate::support::{
     Cells, Judge, Random, each, eventually, in_own_process, ms, settle, settle_within, timed, turn,
@@ -211,6 +214,15 @@ fn a_timeout_names_the_line_it_came_at() {
     assert_eq!(error.name, None, "{outcome:#?}");
 }
 
+/// Judges that the cell was stopped by its deadline, on one of these lines.
+#[track_caller]
+fn timed_out_at<'a>(outcome: &'a Outcome, lines: &RangeInclusive<u32>) -> &'a Failure {
+    let error = outcome.failed(FailureKind::Timeout);
+    let line = error.line.filter(|line| lines.contains(line));
+    assert!(line.is_some(), "{outcome:#?}");
+    error
+}
+
 /// Also of one that keeps the interrupt to itself, until it is raised on every line.
 #[test]
 fn a_timeout_of_a_cell_that_resists_names_its_line() {
@@ -233,9 +245,7 @@ fn a_timeout_of_a_cell_that_resists_names_its_line() {
         ],
         |(code, lines)| {
             let outcome = session.cell_within(ms(100), code);
-            let error = outcome.failed(FailureKind::Timeout);
-            let line = error.line.filter(|line| lines.contains(line));
-            assert!(line.is_some(), "{outcome:#?}");
+            let error = timed_out_at(&outcome, &lines);
             let traceback = error.traceback.as_deref().unwrap_or_default();
             assert!(traceback.contains("in <module>"), "{outcome:#?}");
         },
@@ -276,9 +286,7 @@ fn a_timeout_of_a_cell_that_awaits_and_resists_names_its_line() {
         ],
         |(code, lines)| {
             let outcome = session.cell_within(ms(100), code);
-            let error = outcome.failed(FailureKind::Timeout);
-            let line = error.line.filter(|line| lines.contains(line));
-            assert!(line.is_some(), "{outcome:#?}");
+            timed_out_at(&outcome, &lines);
             assert!(outcome.stderr.is_empty(), "{outcome:#?}");
             let next = session.cell("await asyncio.sleep(0.06)\n5");
             next.returned(json!(5));
