@@ -4,10 +4,12 @@
 //! Where the reader wants every event, the cell waits for it after the lock was given back: see [`Pace`].
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::mpsc;
 
 use super::Stream;
+use super::displays::size_of_entry;
 use super::pace::Pace;
 use crate::outcome::Display;
 
@@ -16,6 +18,10 @@ const PENDING_BYTES: usize = 4096;
 
 /// How much text is kept for a reader that is behind, who gets it as one event once there is room.
 const HELD_BYTES: usize = 1 << 20;
+
+/// How many bytes of displays may wait for a reader that is behind. What an outcome holds is limited elsewhere; an animation
+/// shows far more than that on its way.
+const WAITING_BYTES: usize = 64 << 20;
 
 /// Places that are kept for the end: what is left of each stream, and a last gap.
 const LAST_EVENTS: usize = 3;
@@ -52,6 +58,8 @@ pub enum Event {
 pub struct Events {
     receiver: mpsc::Receiver<Event>,
     pace: Option<Arc<Pace>>,
+    /// The bytes of the displays that were not taken yet.
+    waiting: Arc<AtomicUsize>,
 }
 
 impl Events {
@@ -82,6 +90,10 @@ impl Events {
     }
 
     fn took(&self, event: Option<Event>) -> Option<Event> {
+        if let Some(Event::Display(entry)) = &event {
+            self.waiting
+                .fetch_sub(size_of_entry(entry), Ordering::Relaxed);
+        }
         if let (Some(_), Some(pace)) = (&event, &self.pace) {
             pace.taken();
         }
@@ -110,16 +122,23 @@ pub(crate) fn paced_stream(capacity: usize) -> (EventSender, Events) {
 
 fn stream(capacity: usize, pace: Option<Arc<Pace>>) -> (EventSender, Events) {
     let (sender, receiver) = mpsc::channel(capacity.clamp(1, MOST_EVENTS) + LAST_EVENTS);
+    let waiting = Arc::default();
     let sender = EventSender {
         sender,
         pace: pace.clone(),
+        waiting: Arc::clone(&waiting),
         stdout: Vec::new(),
         stderr: Vec::new(),
         kept: LAST_EVENTS,
         missing_events: 0,
         missing_bytes: 0,
     };
-    (sender, Events { receiver, pace })
+    let events = Events {
+        receiver,
+        pace,
+        waiting,
+    };
+    (sender, events)
 }
 
 /// The writer's end: gathers lines, so that `print("a", "b")` is one event and not four.
@@ -127,6 +146,8 @@ fn stream(capacity: usize, pace: Option<Arc<Pace>>) -> (EventSender, Events) {
 pub(crate) struct EventSender {
     sender: mpsc::Sender<Event>,
     pace: Option<Arc<Pace>>,
+    /// The bytes of the displays that were not taken yet.
+    waiting: Arc<AtomicUsize>,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     /// How many places are not for now.
@@ -167,7 +188,15 @@ impl EventSender {
 
     pub(super) fn display(&mut self, entry: &Display) {
         self.catch_up();
-        self.send(Event::Display(entry.clone()), 0);
+        let bytes = size_of_entry(entry);
+        let waiting = self.waiting.fetch_add(bytes, Ordering::Relaxed);
+        let has_room = waiting == 0 || waiting + bytes <= WAITING_BYTES || self.pace.is_some();
+        if !has_room || !self.send(Event::Display(entry.clone()), 0) {
+            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        if !has_room {
+            self.missing_events += 1;
+        }
     }
 
     pub(super) fn clear(&mut self) {
@@ -218,15 +247,18 @@ impl EventSender {
         self.send(Event::Output { stream, text }, length as u64);
     }
 
-    fn send(&mut self, event: Event, bytes: u64) {
+    /// Says whether the reader will have it.
+    fn send(&mut self, event: Event, bytes: u64) -> bool {
         // A gap that takes the last place would come before nothing.
         if self.sender.capacity() > self.kept + 1 {
             self.report_gap();
         }
-        if self.missing_events > 0 || self.is_behind() || !self.try_send(event) {
+        let is_sent = self.missing_events == 0 && !self.is_behind() && self.try_send(event);
+        if !is_sent {
             self.missing_events += 1;
             self.missing_bytes += bytes;
         }
+        is_sent
     }
 
     fn report_gap(&mut self) {
@@ -315,6 +347,34 @@ mod tests {
             text: "!".to_owned(),
         };
         assert_eq!(rest, [output("67\n"), output("8\n"), output("9\n10"), last]);
+    }
+
+    #[test]
+    fn displays_that_nobody_takes_wait_only_up_to_a_size() {
+        let (mut sender, mut events) = event_stream(1000);
+        let mut data = serde_json::Map::new();
+        data.insert(
+            "text/plain".to_owned(),
+            "x".repeat(WAITING_BYTES / 3).into(),
+        );
+        let entry = Display {
+            data,
+            metadata: None,
+            file: None,
+            id: None,
+            updates: false,
+        };
+        for _ in 0..5 {
+            sender.display(&entry);
+        }
+        let missed = Event::Gap {
+            events: 3,
+            bytes: 0,
+        };
+        let shown = Event::Display(entry.clone());
+        assert!(text(&mut events) == [shown.clone(), shown.clone()]);
+        sender.display(&entry);
+        assert!(text(&mut events) == [missed, shown]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! What a cell shows, where a table of cases does not say it: stops while an object is asked for its forms. All else is in
-//! `tests/cases`: `display.toml` of both languages, and `plots.toml`.
+//! What a cell shows, where a table of cases does not say it: stops while an object is asked for its forms, and what is
+//! cleared many times. All else is in `tests/cases`: `display.toml` of both languages, and `plots.toml`.
 
-use warmcell::{FailureKind, Language, Placement, Session, SessionBuilder};
+use warmcell::{Backup, FailureKind, Language, Placement, Session, SessionBuilder};
 
 use crate::support::{Cells, Judge, each, eventually, ms, settle, timed, turn};
 
@@ -43,6 +43,45 @@ fn a_cell_is_cancelled_while_an_object_is_asked_for_its_forms() {
         assert_eq!(outcome.display.len(), 1, "{outcome:#?}");
         assert_eq!(outcome.display[0].data["text/plain"], "Hangs()");
         session.cell("keep + 1").returned(serde_json::json!(42));
+    });
+}
+
+/// Displays, text and the clearing of both go different ways to the host of a worker.
+#[test]
+fn what_is_printed_after_the_clearing_stays_however_often() {
+    each(builders(), |builder| {
+        let turn = turn();
+        let session = turn.open(builder.backup(Backup::Off));
+        for _ in 0..2_000 {
+            let outcome = session.cell(
+                "print('gone'); display('gone')\nclear_output()\nprint('kept'); display('kept')",
+            );
+            assert_eq!(outcome.stdout, "kept\n", "{outcome:?}");
+            assert_eq!(outcome.display.len(), 1, "{outcome:?}");
+            assert_eq!(outcome.display[0].data["text/plain"], "'kept'");
+        }
+    });
+}
+
+/// What was cleared counts for nothing: an animation may be of any length, and its end is seen.
+#[test]
+fn an_animation_is_not_over_the_limit_of_what_a_cell_shows() {
+    each(builders(), |builder| {
+        let turn = turn();
+        let session = turn.open(builder);
+        let frame =
+            "{'text/plain': f'frame {frame}', 'image/svg+xml': '<svg>' + 'x' * 1000000 + '</svg>'}";
+        for step in [
+            format!("clear_output(); display({frame}, raw=True)"),
+            format!("clear_output(wait=True); display({frame}, raw=True)"),
+            format!("display({frame}, raw=True, display_id='place', update=frame > 0)"),
+        ] {
+            let outcome = session.cell(&format!("for frame in range(100): {step}"));
+            assert_eq!(outcome.display.len(), 1, "{outcome:?}");
+            assert_eq!(outcome.display[0].data["text/plain"], "frame 99");
+            assert_eq!(outcome.truncated.displays_left_out, 0);
+            assert_eq!(outcome.notice, None);
+        }
     });
 }
 

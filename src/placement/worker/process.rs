@@ -33,10 +33,6 @@ const ORDERING: Duration = Duration::from_secs(10);
 /// What a frame may have beyond the value in it: a display, or a failure with all that it tells.
 const FRAME_BYTES: usize = DISPLAY_BYTES + (16 << 20);
 
-/// What is taken of the entries that one cell shows. A worker sends half of it for a cell; entries that come late, between
-/// two cells, may count for either.
-const SHOWN_BYTES: usize = 2 * DISPLAY_BYTES;
-
 /// How often a reader that is behind is looked at, while the worker waits for it.
 const BEHIND: Duration = Duration::from_millis(2);
 
@@ -67,7 +63,6 @@ pub(super) struct Process {
     is_deaf: bool,
     status: Option<i32>,
     is_unsupervised: bool,
-    shown_bytes: usize,
     is_held: bool,
 }
 
@@ -116,7 +111,6 @@ impl Process {
 
     /// Gives the worker an order.
     pub(super) fn order(&mut self, order: &Order, blob: &[u8]) -> Result<(), String> {
-        self.shown_bytes = 0;
         self.control
             .send_until(order, blob, within(ORDERING))
             .map_err(|error| format!("the worker takes no orders: {error}"))
@@ -287,10 +281,6 @@ impl Process {
                 }
                 Report::Display => {
                     self.drain(listener);
-                    self.shown_bytes = self.shown_bytes.saturating_add(frame.blob.len());
-                    if self.shown_bytes > SHOWN_BYTES {
-                        return Err(format!("displays of over {SHOWN_BYTES} bytes"));
-                    }
                     let entry: Display = serde_json::from_slice(&frame.blob)
                         .map_err(|error| format!("a display that is none: {error}"))?;
                     listener.transcript.display(entry);

@@ -1,7 +1,7 @@
 //! [`Outlet`]: everything that a worker says to its host goes out here, a frame at a time.
 //!
-//! Frames come from several threads: the lock is held while one is sent, and nothing else is waited for under it. The host
-//! always reads, so sending ends.
+//! Frames come from several threads: the lock is held while one is sent, and nothing else is waited for under it but that the
+//! host reads (`sink`, for a limited time). The host always reads, so sending ends.
 
 use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -47,11 +47,6 @@ impl Outlet {
         self.alone().send(report, blob)
     }
 
-    /// Whether the host has read everything that was sent.
-    pub(super) fn is_heard(&self) -> bool {
-        sockets::unread_bytes(self.control.load(Ordering::Relaxed)) == 0
-    }
-
     pub(super) fn send_with(
         &self,
         report: &Report,
@@ -65,6 +60,11 @@ impl Outlet {
 impl Alone<'_> {
     pub(super) fn send(&self, report: &Report, blob: &[u8]) -> Result<(), ChannelError> {
         sockets::send(self.socket(), report, blob, &[], None)
+    }
+
+    /// Whether the host has read everything that was sent.
+    pub(super) fn is_heard(&self) -> bool {
+        sockets::unread_bytes(self.socket()) == 0
     }
 
     fn socket(&self) -> RawFd {

@@ -4,10 +4,11 @@
 //! processes stand in order there and nothing is lost with the process. What earlier cells' threads and tasks print goes to
 //! the host as a frame, which says that it does. Displays go as frames too, as many as the host takes.
 
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -31,10 +32,36 @@ pub(super) struct DescriptorSink {
     outlet: Arc<Outlet>,
     /// Somebody watches the output as it comes.
     is_watched: AtomicBool,
-    /// What was shown since the cell began, in bytes.
-    shown_bytes: AtomicUsize,
-    /// How many entries were not sent since then.
+    shown: Mutex<Shown>,
+    /// How many entries were not sent since the cell began.
     left_out: AtomicU64,
+}
+
+/// What the host holds of what the cell has shown, in bytes.
+#[derive(Debug, Default)]
+struct Shown {
+    bytes: usize,
+    /// That of the entries which new content may come for.
+    named: HashMap<String, usize>,
+}
+
+impl Shown {
+    /// Whether an entry of so many bytes is within the limit; it counts then.
+    fn admits(&mut self, entry: &Display, bytes: usize) -> bool {
+        let replaced = match &entry.id {
+            Some(id) if entry.updates => self.named.get(id).copied(),
+            _ => None,
+        };
+        let after = self.bytes - replaced.unwrap_or_default() + bytes;
+        let is_admitted = after <= DISPLAY_BYTES;
+        if is_admitted {
+            self.bytes = after;
+            if let Some(id) = &entry.id {
+                self.named.insert(id.clone(), bytes);
+            }
+        }
+        is_admitted
+    }
 }
 
 impl DescriptorSink {
@@ -46,7 +73,7 @@ impl DescriptorSink {
             ],
             outlet,
             is_watched: AtomicBool::new(false),
-            shown_bytes: AtomicUsize::new(0),
+            shown: Mutex::default(),
             left_out: AtomicU64::new(0),
         })
     }
@@ -54,7 +81,7 @@ impl DescriptorSink {
     /// A cell begins.
     pub(super) fn begin(&self, watched: bool) {
         self.is_watched.store(watched, Ordering::Relaxed);
-        self.shown_bytes.store(0, Ordering::Relaxed);
+        *self.shown() = Shown::default();
     }
 
     /// How many entries were not sent, and what a cell's outcome must say about it.
@@ -72,6 +99,16 @@ impl DescriptorSink {
 
     pub(super) fn descriptors(&self) -> [RawFd; 2] {
         [self.private[0].as_raw_fd(), self.private[1].as_raw_fd()]
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        // Nothing panics under it, and nothing is waited for.
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn are_pipes_read(&self) -> bool {
+        let mut pipes = self.private.iter();
+        pipes.all(|pipe| sockets::waiting_bytes(pipe.as_fd()) == 0)
     }
 
     fn report(&self, report: &Report, blob: &[u8]) {
@@ -111,24 +148,25 @@ impl Sink for DescriptorSink {
         let Ok(text) = serde_json::to_vec(&entry) else {
             return;
         };
-        let shown = self.shown_bytes.fetch_add(text.len(), Ordering::Relaxed);
-        if shown.saturating_add(text.len()) <= DISPLAY_BYTES {
+        if self.shown().admits(&entry, text.len()) {
             self.report(&Report::Display, &text);
         } else {
-            self.shown_bytes.fetch_sub(text.len(), Ordering::Relaxed);
             self.left_out.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn clear(&self, wait: bool) {
-        // Frames go another way than what is printed, and this one stands between what was printed and what will be.
-        patiently(|| {
-            self.private
-                .iter()
-                .all(|pipe| sockets::waiting_bytes(pipe.as_fd()) == 0)
-        });
-        self.report(&Report::Clear { wait }, &[]);
-        patiently(|| self.outlet.is_heard());
+        *self.shown() = Shown::default();
+        if !wait {
+            self.left_out.store(0, Ordering::Relaxed);
+        }
+        // Frames go another way than what is printed, and this one stands between what was printed and what will be. With a
+        // frame before it that the host has not dealt with, it would come in one read with that one, and whatever is printed
+        // once it is read would be taken as printed before it: 3 of 1,000 cells lost their text.
+        let outlet = self.outlet.alone();
+        patiently(|| outlet.is_heard() && self.are_pipes_read());
+        let _ = outlet.send(&Report::Clear { wait }, &[]);
+        patiently(|| outlet.is_heard());
     }
 }
 

@@ -203,7 +203,6 @@ impl Process {
             is_deaf: false,
             status: None,
             is_unsupervised: false,
-            shown_bytes: 0,
             is_held: false,
         }
     }
