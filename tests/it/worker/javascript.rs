@@ -1,7 +1,7 @@
 //! JavaScript in processes of its own, on each engine that was built in.
 
 use warmcell::{
-    Cell, FailureKind, JavaScriptEngine, Language, Limits, SessionBuilder, SessionState,
+    Backup, Cell, FailureKind, JavaScriptEngine, Language, Limits, SessionBuilder, SessionState,
 };
 
 use super::{Worker, builder_of, kind, notice, open, value, wait_for_the_backup};
@@ -91,6 +91,24 @@ fn a_loop_is_stopped_and_the_session_kept() {
         assert_eq!(kind(&stopped), FailureKind::Timeout);
         assert_eq!(stopped.state, SessionState::Kept);
         assert_eq!(value(&session.cell("return x")), "2");
+    }
+}
+
+/// A stop that comes as the cell begins meets the engine where it makes the promise of the cell.
+#[test]
+fn a_cell_that_awaits_is_stopped_at_any_moment_and_the_session_kept() {
+    for builder in builders() {
+        let session = open(builder.backup(Backup::Off));
+        assert!(session.cell("let keep = 41").ok);
+        for round in 0..500 {
+            let stopped = session.cell_within(ms(1), "for (;;) await 1");
+            assert_eq!(
+                (kind(&stopped), stopped.state),
+                (FailureKind::Timeout, SessionState::Kept),
+                "{round}: {stopped:?}"
+            );
+        }
+        assert_eq!(value(&session.cell("return keep + 1")), "42");
     }
 }
 

@@ -111,16 +111,16 @@ impl Entered<'_> {
 
     /// What ended a script or a call, in the shared words.
     fn abrupt(&mut self, error: JsError) -> Abrupt<JsValue> {
+        let stack = |error: &JsError| Some(error.to_string());
         match error.as_engine() {
-            Some(BoaEngineError::RuntimeLimit(limit)) => {
-                let stack = Some(error.to_string());
-                match limit {
-                    _ if self.known.host.stopper.is_pressed() => Abrupt::Stopped(stack),
-                    _ if memory::is_tripped() => Abrupt::Memory,
-                    RuntimeLimitError::LoopIteration => Abrupt::Stopped(stack),
-                    _ => Abrupt::Recursion(stack),
-                }
+            // A stop runs the engine against its limits, also in a call that it takes for one that cannot fail, as it makes
+            // the promise of a cell that awaits: its word for that is a broken invariant, and nothing is broken.
+            Some(_) if self.known.host.stopper.is_pressed() => Abrupt::Stopped(stack(&error)),
+            Some(_) if memory::is_tripped() => Abrupt::Memory,
+            Some(BoaEngineError::RuntimeLimit(RuntimeLimitError::LoopIteration)) => {
+                Abrupt::Stopped(stack(&error))
             }
+            Some(BoaEngineError::RuntimeLimit(_)) => Abrupt::Recursion(stack(&error)),
             // boa's own word for a broken invariant; the placement takes it for what it is.
             Some(_) => std::panic::panic_any(error.to_string()),
             None => match error.into_opaque(self.context) {
