@@ -45,6 +45,7 @@ pub(crate) fn rehearse(language: &mut dyn Language, code: &str) {
         code_cache: false,
         python: None,
         cwd: None,
+        imports_from: None,
         env: BTreeMap::new(),
         withheld: BTreeSet::new(),
         owns_process: false,
@@ -203,6 +204,8 @@ pub(crate) struct Opening {
     pub(crate) code_cache: bool,
     pub(crate) python: Option<PathBuf>,
     pub(crate) cwd: Option<PathBuf>,
+    /// The folder that imports look into first.
+    pub(crate) imports_from: Option<PathBuf>,
     pub(crate) env: BTreeMap<String, String>,
     /// The names of the host's variables that the session does not see.
     pub(crate) withheld: BTreeSet<String>,

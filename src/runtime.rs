@@ -166,6 +166,7 @@ pub struct SessionBuilder {
     pub(crate) limits: Limits,
     pub(crate) python: Option<PathBuf>,
     pub(crate) cwd: Option<PathBuf>,
+    pub(crate) imports_from: Option<PathBuf>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) env_pass: Vec<String>,
     pub(crate) integers: Integers,
@@ -203,6 +204,7 @@ impl SessionBuilder {
             limits: Limits::default(),
             python: None,
             cwd: None,
+            imports_from: None,
             env: BTreeMap::new(),
             env_pass: Vec::new(),
             integers: Integers::default(),
@@ -292,6 +294,15 @@ impl SessionBuilder {
     /// It is all that `import` reaches in JavaScript and TypeScript; without one they import nothing.
     pub fn cwd(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cwd = Some(folder.into());
+        self
+    }
+
+    /// The folder whose modules Python's `import` finds before all others, as that of a script is. A relative one is taken from
+    /// the host's folder. Default: none; the working folder's modules are found in any case.
+    ///
+    /// JavaScript imports from its [`cwd`](Self::cwd) alone: its sessions with such a folder are refused.
+    pub fn imports_from(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.imports_from = Some(folder.into());
         self
     }
 

@@ -6,6 +6,7 @@ mod ticket;
 
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::path;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -97,6 +98,10 @@ impl Session {
             code_cache: builder.code_cache,
             python: builder.python.clone(),
             cwd: builder.cwd.clone(),
+            imports_from: builder
+                .imports_from
+                .as_ref()
+                .and_then(|folder| path::absolute(folder).ok()),
             env: builder.env.clone(),
             withheld: BTreeSet::new(),
             owns_process: false,
@@ -447,6 +452,11 @@ fn check_options(builder: &SessionBuilder) -> Result<(), RuntimeError> {
     } else if !builder.env.is_empty() {
         return refused(format!(
             "`env` is given, and {language} cells see no environment\nhint: leave `env` out, and hand values over with `bind`"
+        ));
+    }
+    if builder.imports_from.is_some() && builder.language != Language::Python {
+        return refused(format!(
+            "`imports_from` is given, and {language} imports from `cwd` alone\nhint: leave `imports_from` out"
         ));
     }
     if let Some(cwd) = &builder.cwd

@@ -19,7 +19,7 @@ const TIMEOUT_STATUS: u8 = 124;
 
 /// Run files as cells of one session a language, each by its extension
 ///
-/// JavaScript and TypeScript files share one, whose imports start from the folder of its first file. As with scripts, what the
+/// The imports of a session start from the folder of its first file; JavaScript and TypeScript files share one. As with scripts, what the
 /// files print is the output; a terminal shows what they display, and their values, besides. `sys.exit(n)` ends with status n, a timeout with 124, any other
 /// failure with 1, and none of the files after it is run.
 #[derive(Debug, clap::Args)]
@@ -91,15 +91,20 @@ fn run(
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let folder = file.parent().unwrap_or(Path::new(""));
-                let builder = options
-                    .session
-                    .builder(language, &Path::new(".").join(folder));
+                let folder = Path::new(".").join(folder);
+                let mut builder = options.session.builder(language, &folder);
+                if language == Language::Python && !is_standard_input(file) {
+                    builder = builder.imports_from(folder);
+                }
                 if let Some(report) = &mut report {
                     report.add_engine(&builder);
                 }
                 entry.insert(runner.open(builder)?)
             }
         };
+        if language == Language::Python && !is_standard_input(file) {
+            runner.name_file(session, file)?;
+        }
         let outcome = runner.run(session, code)?;
         if is_blank(&outcome) {
             continue;
@@ -138,8 +143,12 @@ fn session_language(language: Language, all: &[Language]) -> Language {
     }
 }
 
+fn is_standard_input(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
 fn read(file: &Path, options: &Options) -> Result<(Language, String), Usage> {
-    let is_stdin = file == Path::new("-");
+    let is_stdin = is_standard_input(file);
     let name = if is_stdin {
         "standard input".to_owned()
     } else {

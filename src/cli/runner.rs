@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use tokio::runtime::Runtime;
 use warmcell::{
-    Cell, Event, Events, JavaScriptEngine, Language, Limits, Outcome, Placement, RuntimeError,
-    Session, SessionBuilder,
+    Cell, Event, Events, JavaScriptEngine, Json, Language, Limits, Outcome, Placement,
+    RuntimeError, Session, SessionBuilder,
 };
 
 use super::console::{Console, Show};
@@ -283,6 +283,14 @@ impl Runner {
             shown.context(UNWRITABLE)?;
         }
         self.console.rest(outcome).context(UNWRITABLE)
+    }
+
+    /// Tells a Python session which file its next cell is: scripts look for what lies beside them, and processes that
+    /// `multiprocessing` starts afresh for the functions that they are to call.
+    pub(super) fn name_file(&self, session: &Session, file: &Path) -> anyhow::Result<()> {
+        let file = path::absolute(file).context("the working folder is gone")?;
+        let name = serde_json::to_string(&file.to_string_lossy())?;
+        Ok(self.wait(session.bind("__file__", Json::new(name)?))?)
     }
 
     /// Runs a cell and shows nothing.

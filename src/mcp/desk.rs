@@ -297,7 +297,10 @@ impl Desk {
         };
         let whole = text.len();
         text.truncate(text.floor_char_boundary(self.settings.bytes));
-        let mut about = format!("{} bytes in all, from line {offset} on", artifact.bytes);
+        let mut about = format!("{} bytes in all", artifact.bytes);
+        if offset > 0 {
+            let _ = write!(about, ", after the first {offset} lines");
+        }
         if text.len() < whole {
             let _ = write!(
                 about,

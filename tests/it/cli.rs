@@ -5,6 +5,7 @@ mod console;
 mod javascript;
 mod repl;
 mod report;
+mod scripts;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -292,6 +292,30 @@ fn a_reset_takes_its_place_in_the_queue() {
     settle(after).returned(json!(false));
 }
 
+/// The folder is the session's: neither a reset nor a cell that loses it takes it away for good, and no other session has it.
+#[test]
+fn a_session_goes_on_to_import_from_its_folder() {
+    in_own_process!(|| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("beside_resets.py"), "name = 'beside'").unwrap();
+        let turn = turn();
+        let builder = Session::builder(Language::Python).imports_from(folder.path());
+        let session = turn.open(builder);
+        for _ in 0..2 {
+            session
+                .cell("import beside_resets; beside_resets.name")
+                .returned(json!("beside"));
+            session.cell("import sys; sys.path.clear()").succeeded();
+            session.reset_now();
+        }
+        session.reset_now();
+        settle(session.close());
+        turn.python()
+            .cell("import beside_resets")
+            .raised("ModuleNotFoundError");
+    });
+}
+
 #[test]
 fn a_reset_after_a_stopped_cell() {
     let turn = turn();

@@ -45,6 +45,7 @@ impl InThread {
             code_cache: false,
             python: None,
             cwd: None,
+            imports_from: None,
             env: Default::default(),
             withheld: Default::default(),
             owns_process: false,

@@ -118,5 +118,6 @@ class Baseline:
 def variable_name(name):
     """Returns the name as Python reads it, or nothing where it cannot be a variable's."""
     name = unicodedata.normalize("NFKC", name)
-    is_own = name.startswith("__") and name.endswith("__")
+    # Of what Python itself keeps in a module, a host that runs files knows this one.
+    is_own = name.startswith("__") and name.endswith("__") and name != "__file__"
     return name if name.isidentifier() and not keyword.iskeyword(name) and not is_own else ""

@@ -67,6 +67,7 @@ impl InThread {
             code_cache: cached,
             python: None,
             cwd: None,
+            imports_from: None,
             env: Default::default(),
             withheld: Default::default(),
             owns_process: false,

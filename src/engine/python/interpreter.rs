@@ -201,6 +201,20 @@ impl Interpreter {
             .map(drop)
     }
 
+    /// Has imports look into `folder` first.
+    pub(super) fn import_from(&self, py: Python<'_>, folder: &Path) -> PyResult<()> {
+        let path = py.import("sys")?.getattr("path")?;
+        path.call_method1("insert", (0, folder.as_os_str()))?;
+        Ok(())
+    }
+
+    /// Has imports look into `folder` no more.
+    pub(super) fn import_no_more_from(&self, py: Python<'_>, folder: &Path) {
+        // A program may have taken it out, or have bound the name to something else.
+        let path = py.import("sys").and_then(|sys| sys.getattr("path"));
+        let _ = path.and_then(|path| path.call_method1("remove", (folder.as_os_str(),)));
+    }
+
     /// Sets and removes environment variables, in `os.environ` and for C code alike, without any code that a program can
     /// have changed; and undoes a rebinding of `os.environ` itself.
     pub(super) fn set_variables<'a>(

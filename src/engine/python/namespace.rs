@@ -79,6 +79,9 @@ impl PythonSession {
         if let Some(offer) = &offer {
             offer.install(globals.bind(py))?;
         }
+        if let Some(folder) = &opening.imports_from {
+            interpreter.import_from(py, folder)?;
+        }
         Ok(Self {
             offer,
             budget: Budget::new(interpreter.baseline_memory, opening.limits.memory_mb),
@@ -481,6 +484,9 @@ impl Engine for PythonSession {
             let restored = self.interpreter.restore_baseline(py, folder.as_ref());
             plots::put_back(py);
             self.leave(py);
+            if let Some(folder) = &self.opening.imports_from {
+                self.interpreter.import_from(py, folder).map_err(refused)?;
+            }
             self.interpreter
                 .make_main(py, &self.module)
                 .map_err(refused)?;
@@ -546,6 +552,9 @@ impl Engine for PythonSession {
             let module = self.module.clone_ref(py);
             let globals = self.globals.clone_ref(py);
             self.discard(py, epoch, module, &globals);
+            if let Some(folder) = &self.opening.imports_from {
+                self.interpreter.import_no_more_from(py, folder);
+            }
             self.leave(py);
         });
     }

@@ -352,6 +352,7 @@ impl Worker {
             code_cache: open.code_cache,
             python: open.python,
             cwd: open.cwd,
+            imports_from: open.imports_from,
             env: open.env,
             withheld: open.withheld.into_iter().collect(),
             owns_process: true,

@@ -82,6 +82,7 @@ pub(super) struct Open {
     pub(super) code_cache: bool,
     pub(super) python: Option<PathBuf>,
     pub(super) cwd: Option<PathBuf>,
+    pub(super) imports_from: Option<PathBuf>,
     pub(super) env: BTreeMap<String, String>,
     /// The names of the host's variables that are not there.
     pub(super) withheld: Vec<String>,

@@ -109,6 +109,7 @@ impl Plan {
             code_cache: opening.code_cache,
             python: opening.python.clone(),
             cwd: opening.cwd.clone(),
+            imports_from: opening.imports_from.clone(),
             env: opening.env.clone(),
             withheld: self.withheld.clone(),
             backup: self.keeps_backup(),

@@ -60,7 +60,7 @@ fn what_a_result_left_out_can_be_read() {
         (is_error, text.as_str()),
         (
             false,
-            "2288890 bytes in all, from line 100000 on; the next part has the `offset` 100002\nline 100000\nline 100001\n"
+            "2288890 bytes in all, after the first 100000 lines; the next part has the `offset` 100002\nline 100000\nline 100001\n"
         )
     );
     let (is_error, text) =
