@@ -16,6 +16,9 @@ use warmcell::{Action, Capability, CapabilityError, CapabilityErrorKind, Json, S
 use super::message::{Answered, Outgoing, Problem};
 use super::writer::Mailbox;
 
+/// How the ids of our requests begin; a number follows.
+const CALL: &str = "call-";
+
 /// The client's functions, of all sessions.
 pub(super) struct Functions {
     mailbox: Mailbox,
@@ -94,7 +97,7 @@ impl Functions {
 
     /// Asks the client. One that is dropped is taken back.
     async fn call(self: Arc<Self>, called: Called) -> Result<Json, CapabilityError> {
-        let id = format!("call-{}", self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let id = format!("{CALL}{}", self.last.fetch_add(1, Ordering::Relaxed) + 1);
         let (sender, answer) = oneshot::channel();
         self.lock().insert(id.clone(), sender);
         let asked = Asked {
@@ -111,15 +114,16 @@ impl Functions {
         }
     }
 
-    /// The client has answered. Says whether anybody had asked.
+    /// The client has answered. Says whether anybody had asked; a call that was cancelled meanwhile may well be answered.
     pub(super) fn answered(&self, id: &str, answered: Answered) -> bool {
         let waiting = self.lock().remove(id);
-        let was_asked = waiting.is_some();
         if let Some(waiting) = waiting {
             // A cell that has ended meanwhile waits for nothing.
             let _ = waiting.send(answered);
+            return true;
         }
-        was_asked
+        let number = id.strip_prefix(CALL).and_then(|number| number.parse().ok());
+        number.is_some_and(|number: u64| (1..=self.last.load(Ordering::Relaxed)).contains(&number))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, oneshot::Sender<Answered>>> {

@@ -128,6 +128,36 @@ fn a_call_is_taken_back_when_its_cell_is_cancelled_or_late() {
 }
 
 #[test]
+fn an_answer_that_is_late_is_told_from_one_that_nobody_asked_for() {
+    let mut server = Server::start();
+    let opened = server.call(
+        "open",
+        json!({ "language": "python", "functions": functions() }),
+    );
+    let request = server.send(
+        "execute",
+        json!({ "session": opened["session"], "code": "shop.close()", "timeoutMs": 100 }),
+    );
+    let call = server.message();
+    let messages = [server.message(), server.message()];
+    assert!(
+        messages.iter().any(|message| message["id"] == request),
+        "{messages:?}"
+    );
+    answer(&mut server, &call["id"], &json!(1));
+    answer(&mut server, &json!("call-2"), &json!(1));
+    let ended = server.finish();
+    let wanted = "ignored an answer to a request that was never sent\n";
+    assert!(ended.stderr.ends_with(wanted), "{}", ended.stderr);
+    assert_eq!(
+        ended.stderr.matches("ignored").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
 fn calls_go_out_together_and_come_back_in_any_order() {
     let mut server = Server::start();
     let opened = server.call(
