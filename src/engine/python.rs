@@ -12,6 +12,7 @@ mod cpython;
 mod display;
 mod facts;
 mod failure;
+mod forked;
 mod guard;
 mod helper;
 mod inspect;

@@ -14,7 +14,8 @@ use super::memory::Budget;
 use super::surroundings::Surroundings;
 use super::values::{self, Refusal};
 use super::{
-    audit, children, cpython, display, guard, inspect, interrupt, members, memory, plots, streams,
+    audit, children, cpython, display, forked, guard, inspect, interrupt, members, memory, plots,
+    streams,
 };
 use crate::engine::{Completion, Engine, EngineError, Opening, Task, Variable};
 use crate::outcome::{Display, Failure, FailureKind, Json};
@@ -119,7 +120,10 @@ impl PythonSession {
         let held = self.budget.arm();
         interrupt::begin(task.epoch, task.deadline);
         let mut completion = self.perform(py, task);
-        show_figures(py, task.epoch, self.opening.limits.display_entries);
+        if !interrupt::was_heard(task.epoch) && !audit::is_forked_child() {
+            // That they are drawn is part of the cell.
+            plots::show_open(py, self.opening.limits.display_entries);
+        }
         if interrupt::was_heard(task.epoch) {
             let _ = self.end_own_task(py);
             interrupt::collect_what_resisted(py);
@@ -128,7 +132,7 @@ impl PythonSession {
         let waited_for = self.offer.as_ref().and_then(|offer| offer.end_calls(py));
         self.budget.settle(held);
         if audit::is_forked_child() {
-            end_forked_child(&completion);
+            forked::end(&completion);
         }
         if completion.interrupted {
             if let (Some(function), Some(failure)) = (waited_for, &mut completion.failure) {
@@ -148,7 +152,7 @@ impl PythonSession {
             self.repair_loop(py);
         }
         let undrawn = match completion.interrupted {
-            true => notice_of_undrawn(plots::drop_open(py)),
+            true => plots::drop_open(py),
             false => None,
         };
         self.leave(py);
@@ -571,54 +575,6 @@ fn run_parts<'py>(
         value = Some(cpython::evaluate(code.bind(py).as_any(), globals)?);
     }
     Ok(value.unwrap_or_else(|| py.None().into_bound(py)))
-}
-
-/// The figures that a cell leaves open are shown, unless it was stopped; that they are drawn is part of the cell.
-fn show_figures(py: Python<'_>, epoch: u64, most: usize) {
-    if interrupt::was_heard(epoch) || audit::is_forked_child() {
-        return;
-    }
-    if let Err(error) = plots::show_open(py, most)
-        && !interrupt::is_interrupt(py, &error)
-    {
-        error.write_unraisable(py, None);
-    }
-}
-
-fn notice_of_undrawn(figures: usize) -> Option<String> {
-    match figures {
-        0 => None,
-        1 => Some("1 open figure was closed without being drawn".to_owned()),
-        many => Some(format!(
-            "{many} open figures were closed without being drawn"
-        )),
-    }
-}
-
-/// A child that the program forked has come to the end of the cell: it ends, as a script would.
-fn end_forked_child(completion: &Completion) -> ! {
-    let status = match &completion.failure {
-        None => 0,
-        Some(failure) if failure.kind == FailureKind::Exit => {
-            match failure.message.parse::<i32>() {
-                Ok(status) => status,
-                Err(_) => {
-                    streams::print_in_child(
-                        crate::output::Stream::Stderr,
-                        format!("{}\n", failure.message).as_bytes(),
-                    );
-                    1
-                }
-            }
-        }
-        Some(failure) => {
-            let text = failure.traceback.as_deref().unwrap_or(&failure.message);
-            streams::print_in_child(crate::output::Stream::Stderr, text.as_bytes());
-            1
-        }
-    };
-    // SAFETY: ends the process without touching what it shares with its parent.
-    unsafe { libc::_exit(status) }
 }
 
 /// Where a stopped cell stood, without the exception that stopped it.

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyModule;
 
 use super::helper::Lazy;
-use super::{display, streams};
+use super::{display, interrupt, streams};
 
 static MODULE: Lazy = Lazy::new("plots", include_str!("plots.py"), furnish);
 
@@ -25,26 +25,33 @@ pub(super) fn module<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyModule>
 }
 
 /// Shows the figures that the session has open, and closes them. One that cannot be drawn is noted, and those that are more
-/// than the `most` entries of an outcome are not drawn.
-///
-/// # Errors
-///
-/// The interrupt's own exception.
-pub(super) fn show_open(py: Python<'_>, most: usize) -> PyResult<()> {
+/// than the `most` entries of an outcome are not drawn. An interrupt ends it.
+pub(super) fn show_open(py: Python<'_>, most: usize) {
     if !ARE_POSSIBLE.load(Ordering::Relaxed) {
-        return Ok(());
+        return;
     }
-    module(py)?.call_method1("show_open", (most,)).map(drop)
+    let shown = module(py).and_then(|module| module.call_method1("show_open", (most,)));
+    if let Err(error) = shown
+        && !interrupt::is_interrupt(py, &error)
+    {
+        error.write_unraisable(py, None);
+    }
 }
 
 /// Closes the figures that the session has open without a look at them, and runs no code of the program's. Says how many
-/// there were.
-pub(super) fn drop_open(py: Python<'_>) -> usize {
+/// there were, if any.
+pub(super) fn drop_open(py: Python<'_>) -> Option<String> {
     if !ARE_POSSIBLE.load(Ordering::Relaxed) {
-        return 0;
+        return None;
     }
     let dropped = module(py).and_then(|module| module.call_method0("drop_open")?.extract());
-    dropped.unwrap_or_default()
+    match dropped.unwrap_or(0_usize) {
+        0 => None,
+        1 => Some("1 open figure was closed without being drawn".to_owned()),
+        many => Some(format!(
+            "{many} open figures were closed without being drawn"
+        )),
+    }
 }
 
 /// Gives matplotlib's settings their first values.
