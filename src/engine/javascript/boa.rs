@@ -265,7 +265,7 @@ fn prelude(realm: &mut Entered<'_>) -> Result<Entry<JsValue>, EngineError> {
     let made = Entry {
         fire: member("fire")?,
         forget: member("forget")?,
-        answer: member("answer")?,
+        failed_call: member("failedCall")?,
         tail: tail.ok_or_else(|| failed("tail"))?,
     };
     let known = realm.known;

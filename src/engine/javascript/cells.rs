@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use self::bindings::Bindings;
 use super::failure;
-use super::host::{Calls, Host};
+use super::host::{Calls, Host, OpenCall};
 use super::inspect::{Detail, inspect};
 use super::memory;
 use super::realm::{Abrupt, Kind, PromiseState, Realm};
@@ -31,8 +31,8 @@ pub(super) struct Entry<V> {
     pub(super) fire: V,
     /// Forgets what a timer would have run.
     pub(super) forget: V,
-    /// Gives a call's answer to whoever waits for it.
-    pub(super) answer: V,
+    /// Makes the error of a call of the host that failed.
+    pub(super) failed_call: V,
     /// Passes the value of a last expression through.
     pub(super) tail: V,
 }
@@ -256,21 +256,22 @@ impl Cells {
         };
         let come = calls.take();
         let is_any = !come.is_empty();
-        for (number, answer) in come {
-            let number = realm.number(number as f64);
-            let (is_value, value) = match answer {
-                Ok(value) => match values::from_answer(realm, &value) {
-                    Ok(value) => (true, value),
-                    Err(problem) => {
-                        let text =
-                            format!("the host answered what cannot be taken over: {problem}");
-                        (false, failed_call(realm, CapabilityError::tool(text)))
-                    }
-                },
-                Err(error) => (false, failed_call(realm, error)),
-            };
-            let is_value = realm.boolean(is_value);
-            realm.call(&entry.answer, &[number, is_value, value])?;
+        for (number, call, answer) in come {
+            let answer = answer.and_then(|value| {
+                values::from_answer(realm, &value).map_err(|problem| {
+                    let text = format!("the host answered what cannot be taken over: {problem}");
+                    CapabilityError::tool(text)
+                })
+            });
+            match answer {
+                Ok(value) => realm.settle_answer(number, Ok(value))?,
+                Err(error) => {
+                    let made = failed_call(realm, entry, &call, error);
+                    let reason = made.clone().unwrap_or_else(|_| realm.undefined());
+                    realm.settle_answer(number, Err(reason))?;
+                    made?;
+                }
+            }
         }
         Ok(is_any)
     }
@@ -465,19 +466,26 @@ fn free_memory<R: Realm>(realm: &mut R, own: &[String]) -> Option<String> {
         .reduce(|one, other| format!("{one}; {other}"))
 }
 
-/// What a failed call is to `capabilities.js`.
-fn failed_call<R: Realm>(realm: &mut R, error: CapabilityError) -> R::Value {
+/// The error that a call rejects with.
+fn failed_call<R: Realm>(
+    realm: &mut R,
+    entry: &Entry<R::Value>,
+    call: &OpenCall,
+    error: CapabilityError,
+) -> Result<R::Value, Abrupt<R::Value>> {
     let data = match error.data {
         Some(data) => values::from_answer(realm, &data).unwrap_or_else(|_| realm.null()),
         None => realm.null(),
     };
-    let members = vec![
-        ("message".to_owned(), realm.string(&error.message)),
+    let about = vec![
+        ("capability".to_owned(), realm.string(&call.capability)),
+        ("action".to_owned(), realm.string(&call.action)),
         ("kind".to_owned(), realm.string(error.kind.as_str())),
         ("retryable".to_owned(), realm.boolean(error.retryable)),
         ("data".to_owned(), data),
     ];
-    realm.object(members)
+    let arguments = [realm.string(&error.message), realm.object(about)];
+    realm.call(&entry.failed_call, &arguments)
 }
 
 fn failed(failure: Failure) -> Completion {

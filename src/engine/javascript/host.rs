@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub(super) use self::calls::Calls;
+pub(super) use self::calls::{Calls, OpenCall};
 use self::console::{Console, Method};
 use super::inspect::{Detail, inspect};
 use super::memory;
@@ -72,7 +72,7 @@ pub(super) enum Function {
     ChangeUrl,
     ParseQuery,
     FormatQuery,
-    /// Calls a function of the host's, and gives the number under which it is answered.
+    /// Calls a function of the host's. Gives the promise of its answer.
     CallHost,
     Display,
     ClearDisplay,
@@ -321,8 +321,7 @@ impl Host {
                 let Some(calls) = &self.calls else {
                     return Err((ErrorClass::Error, "the host offers nothing".to_owned()));
                 };
-                let number = calls.start(realm, capability, action, &parameters)?;
-                return Ok(realm.number(number as f64));
+                return calls.start(realm, capability, action, &parameters);
             }
             Function::Display => {
                 let entry = display::entry(&mut given, &self.sources.borrow(), &|| {

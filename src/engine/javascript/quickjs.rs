@@ -256,7 +256,7 @@ fn start<'js>(context: &Ctx<'js>, shared: &Rc<Shared>) -> Result<(), EngineError
     let entry = Entry {
         fire: member("fire")?,
         forget: member("forget")?,
-        answer: member("answer")?,
+        failed_call: member("failedCall")?,
         tail: Persistent::save(context, tail.ok_or_else(|| failed("tail"))?),
     };
     let offer = member("offer")?;

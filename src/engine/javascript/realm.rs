@@ -71,6 +71,15 @@ pub(super) trait Realm {
     fn buffer(&mut self, bytes: Vec<u8>) -> Self::Value;
     /// An error of one of the language's classes.
     fn error(&mut self, class: ErrorClass, message: &str) -> Self::Value;
+    /// A promise of the answer to a call of the host, which is kept by the call's number until it is settled. None where the
+    /// engine has no memory left for it.
+    fn promise_answer(&mut self, call: u64) -> Option<Self::Value>;
+    /// Settles such a promise: it is fulfilled with a value, or rejected with a reason.
+    fn settle_answer(
+        &mut self,
+        call: u64,
+        answer: Result<Self::Value, Self::Value>,
+    ) -> Result<(), Abrupt<Self::Value>>;
     /// Writes `bytes` over the beginning of a typed array; what does not fit is left out.
     fn overwrite(&mut self, buffer: &Self::Value, bytes: &[u8]);
 

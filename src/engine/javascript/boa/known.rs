@@ -1,10 +1,11 @@
 //! [`Known`]: what a session's realm had before any cell ran in it, so that nothing a program replaces is what we use.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use boa_engine::Context;
-use boa_engine::builtins::promise::Promise;
+use boa_engine::builtins::promise::{Promise, ResolvingFunctions};
 use boa_engine::object::JsObject;
 
 use super::builtins::{self, Nesting, getter};
@@ -28,6 +29,8 @@ pub(super) struct Known {
     /// What the session may allocate, where that is counted.
     pub(super) budget: Option<Budget>,
     pub(super) rejections: Rejections,
+    /// What settles the promises of answers that have not come, by the numbers of their calls.
+    pub(super) answers: RefCell<HashMap<u64, ResolvingFunctions>>,
     pub(super) date_time: JsObject,
     pub(super) regexps: RegExps,
     pub(super) json: Operations,
@@ -86,6 +89,7 @@ impl Known {
             array_nesting: Nesting::new(0),
             budget,
             rejections,
+            answers: RefCell::default(),
         })
     }
 }

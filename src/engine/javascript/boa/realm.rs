@@ -378,6 +378,34 @@ impl Realm for Entered<'_> {
         object.into()
     }
 
+    fn promise_answer(&mut self, call: u64) -> Option<JsValue> {
+        let (promise, settlers) = JsPromise::new_pending(self.context);
+        self.known.answers.borrow_mut().insert(call, settlers);
+        Some(promise.into())
+    }
+
+    fn settle_answer(
+        &mut self,
+        call: u64,
+        answer: Result<JsValue, JsValue>,
+    ) -> Result<(), Abrupt<JsValue>> {
+        let settlers = self.known.answers.borrow_mut().remove(&call);
+        let Some(settlers) = settlers else {
+            return Ok(());
+        };
+        let (settle, value) = match answer {
+            Ok(value) => (settlers.resolve, value),
+            Err(reason) => (settlers.reject, reason),
+        };
+        // The `then` of an object is looked for, which may be a getter of the program's. Nothing of a primitive is.
+        if value.is_object() {
+            self.call(&settle.into(), &[value])?;
+            return Ok(());
+        }
+        let result = settle.call(&JsValue::undefined(), &[value], self.context);
+        self.finished(result).map(drop)
+    }
+
     fn overwrite(&mut self, buffer: &JsValue, bytes: &[u8]) {
         let Some((inner, offset, length)) = self.window(buffer) else {
             return;

@@ -20,17 +20,22 @@ pub(in crate::engine::javascript) struct Calls {
     answers: Arc<Answers>,
     value_bytes: usize,
     next: Cell<u64>,
-    /// The calls without an answer: which function each is of.
-    open: RefCell<BTreeMap<u64, String>>,
+    /// The calls without an answer.
+    open: RefCell<BTreeMap<u64, OpenCall>>,
+}
+
+/// A call without an answer: which function it is of.
+pub(in crate::engine::javascript) struct OpenCall {
+    pub(in crate::engine::javascript) capability: String,
+    pub(in crate::engine::javascript) action: String,
 }
 
 struct Answers {
-    come: Mutex<Vec<Answer>>,
+    come: Mutex<Vec<(u64, Answer)>>,
     thread: Thread,
 }
 
-/// An answer: the number of its call, and what was answered.
-type Answer = (u64, Result<Json, CapabilityError>);
+type Answer = Result<Json, CapabilityError>;
 
 impl Calls {
     /// Of the calling thread, which must be the engine's.
@@ -60,38 +65,59 @@ impl Calls {
         serde_json::Value::from_iter(offered).to_string()
     }
 
-    /// Makes a call, if its arguments fit. Gives its number.
+    /// Makes a call, if its arguments fit. Gives the promise of its answer.
     pub(super) fn start<R: Realm>(
         &self,
         realm: &mut R,
         capability: String,
         action: String,
         parameters: &R::Value,
-    ) -> Result<u64, Complaint> {
-        let function = format!("{capability}.{action}");
-        let refused = |problem: &str| (ErrorClass::TypeError, format!("{function}() {problem}"));
-        let signature = signature_of(self.caller.offered(), &capability, &action)
-            .ok_or_else(|| refused("is not offered"))?;
+    ) -> Result<R::Value, Complaint> {
+        let number = self.next.get();
+        self.next.set(number + 1);
+        let promise = realm
+            .promise_answer(number)
+            .ok_or_else(|| (ErrorClass::Error, "out of memory".to_owned()))?;
+        let call = OpenCall { capability, action };
+        match self.arguments(realm, &call, parameters) {
+            Ok(arguments) => self.send(number, call, arguments),
+            Err(problem) => {
+                let text = format!("{}.{}() {problem}", call.capability, call.action);
+                let error = realm.error(ErrorClass::TypeError, &text);
+                // Rejecting runs nothing that could end.
+                let _ = realm.settle_answer(number, Err(error));
+            }
+        }
+        Ok(promise)
+    }
+
+    /// The arguments of a call, bound by the signature.
+    fn arguments<R: Realm>(
+        &self,
+        realm: &mut R,
+        call: &OpenCall,
+        parameters: &R::Value,
+    ) -> Result<Json, String> {
+        let signature = signature_of(self.caller.offered(), &call.capability, &call.action)
+            .ok_or("is not offered")?;
         let positional =
             values::to_json(realm, parameters, Measure::of(self.value_bytes), &|| false)
-                .map_err(|refusal| refused(&unsendable(refusal)))?;
-        let binding = Binding {
+                .map_err(unsendable)?;
+        signature.bind(&Binding {
             positional: &positional,
             named: "{}",
             last_may_name: true,
-        };
-        let arguments = signature
-            .bind(&binding)
-            .map_err(|problem| refused(&problem))?;
-        let number = self.next.get();
-        self.next.set(number + 1);
-        self.open.borrow_mut().insert(number, function.clone());
-        let answers = self.answers.clone();
+        })
+    }
+
+    fn send(&self, number: u64, call: OpenCall, arguments: Json) {
         let request = CallRequest {
-            capability,
-            action,
+            capability: call.capability.clone(),
+            action: call.action.clone(),
             arguments,
         };
+        self.open.borrow_mut().insert(number, call);
+        let answers = self.answers.clone();
         self.caller.clone().call(
             request,
             Box::new(move |answer| {
@@ -101,11 +127,10 @@ impl Calls {
                 answers.thread.unpark();
             }),
         );
-        Ok(number)
     }
 
-    /// The answers that have come.
-    pub(in crate::engine::javascript) fn take(&self) -> Vec<Answer> {
+    /// The answers that have come: the number of each call, the call, and what was answered.
+    pub(in crate::engine::javascript) fn take(&self) -> Vec<(u64, OpenCall, Answer)> {
         let come = {
             let mut come = self
                 .answers
@@ -115,10 +140,9 @@ impl Calls {
             std::mem::take(&mut *come)
         };
         let mut open = self.open.borrow_mut();
-        for (number, _) in &come {
-            open.remove(number);
-        }
-        come
+        come.into_iter()
+            .filter_map(|(number, answer)| Some((number, open.remove(&number)?, answer)))
+            .collect()
     }
 
     /// Whether an answer may come yet.
@@ -128,7 +152,9 @@ impl Calls {
 
     /// The function that has been waited for longest.
     pub(in crate::engine::javascript) fn oldest(&self) -> Option<String> {
-        self.open.borrow().values().next().cloned()
+        let open = self.open.borrow();
+        let call = open.values().next()?;
+        Some(format!("{}.{}", call.capability, call.action))
     }
 
     /// The cell has ended, and with it its calls; each has its answer afterwards.

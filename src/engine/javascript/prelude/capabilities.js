@@ -2,7 +2,9 @@
 (function (host, intrinsics) {
   'use strict';
 
-  const { define, defineProperty, freeze, mapDelete, mapGet, mapSet, Error, Map, Promise, Symbol, TypeError } = intrinsics;
+  const { define, defineProperty, freeze, Error, Symbol } = intrinsics;
+
+  const { callHost } = host;
 
   class CapabilityError extends Error {
     constructor(message, { capability, action, kind = 'tool', retryable = false, data = null } = {}) {
@@ -11,21 +13,6 @@
     }
   }
   define(CapabilityError.prototype, { name: 'CapabilityError' });
-
-  // Those who wait for answers, by the numbers of their calls.
-  const waiting = new Map();
-
-  const call = (capability, action, parameters) =>
-    new Promise((resolve, reject) => {
-      let number;
-      try {
-        number = host.callHost(capability, action, parameters);
-      } catch (error) {
-        reject(error);
-        return;
-      }
-      mapSet(waiting, number, { __proto__: null, capability, action, resolve, reject });
-    });
 
   const labelled = (name) => {
     const object = { __proto__: null };
@@ -44,7 +31,8 @@
         const { name, actions } = offered[i];
         const capability = labelled(name);
         for (let j = 0; j < actions.length; j++) {
-          const action = (...parameters) => call(name, actions[j], parameters);
+          // A promise, also where the arguments do not fit.
+          const action = (...parameters) => callHost(name, actions[j], parameters);
           defineProperty(action, 'name', { value: actions[j] });
           show(capability, actions[j], freeze(action));
         }
@@ -55,18 +43,7 @@
       define(globalThis, names);
     },
 
-    // A call was answered, with a value or with what went wrong.
-    answer: (number, isValue, value) => {
-      const call = mapGet(waiting, number);
-      if (call === undefined) return;
-      mapDelete(waiting, number);
-      if (isValue) {
-        call.resolve(value);
-        return;
-      }
-      const { message, kind, retryable, data } = value;
-      const { capability, action } = call;
-      call.reject(new CapabilityError(message, { capability, action, kind, retryable, data }));
-    },
+    // The error of a call that failed.
+    failedCall: (message, about) => new CapabilityError(message, about),
   };
 })

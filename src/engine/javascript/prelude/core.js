@@ -51,7 +51,6 @@
     mapGet: bare(Map.prototype.get),
     mapSet: bare(Map.prototype.set),
     mapHas: bare(Map.prototype.has),
-    mapDelete: bare(Map.prototype.delete),
     mapEach: bare(Map.prototype.forEach),
     setAdd: bare(Set.prototype.add),
     setEach: bare(Set.prototype.forEach),
@@ -281,8 +280,8 @@
     },
     // Makes the names of what the host offers.
     offer: (offered) => load('capabilities').offer(offered),
-    // Gives the answer to a call of the host to whoever waits for it.
-    answer: (number, isValue, value) => load('capabilities').answer(number, isValue, value),
+    // Makes the error of a call of the host that failed.
+    failedCall: (message, about) => load('capabilities').failedCall(message, about),
     // Forgets what a cancelled timer would have run.
     forget: (number) => {
       delete callbacks[number];

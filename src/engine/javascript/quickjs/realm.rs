@@ -1,6 +1,7 @@
 //! QuickJS as a [`Realm`].
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use rquickjs::{Coerced, Ctx, Function, Object, Persistent, Promise, Value, object, promise};
@@ -35,6 +36,8 @@ pub(super) struct Shared {
     pub(super) memory_limit: Cell<usize>,
     /// What a stopped cell left is being dropped: nothing of it may go on.
     pub(super) is_dropping: Cell<bool>,
+    /// What fulfils and what rejects the promises of answers that have not come, by the numbers of their calls.
+    answers: RefCell<HashMap<u64, [Persistent<Function<'static>>; 2]>>,
     readers: RefCell<Option<Persistent<Object<'static>>>>,
     entry: RefCell<Option<Entry<Kept>>>,
     classes: Cell<Classes>,
@@ -62,6 +65,7 @@ impl Shared {
             memory_budget,
             memory_limit: Cell::new(memory_budget),
             is_dropping: Cell::new(false),
+            answers: RefCell::default(),
             readers: RefCell::new(None),
             entry: RefCell::new(None),
             classes: Cell::default(),
@@ -101,6 +105,7 @@ impl Shared {
 
     /// Lets go of every value of the runtime's.
     pub(super) fn release(&self) {
+        self.answers.borrow_mut().clear();
         self.readers.borrow_mut().take();
         self.entry.borrow_mut().take();
         self.rejections.borrow_mut().clear();
@@ -146,7 +151,7 @@ impl<'js> Entered<'js> {
         Some(Entry {
             fire: entry.fire.clone().restore(&self.context).ok()?,
             forget: entry.forget.clone().restore(&self.context).ok()?,
-            answer: entry.answer.clone().restore(&self.context).ok()?,
+            failed_call: entry.failed_call.clone().restore(&self.context).ok()?,
             tail: entry.tail.clone().restore(&self.context).ok()?,
         })
     }
@@ -509,6 +514,35 @@ impl<'js> Realm for Entered<'js> {
         };
         self.ask("error", (name, message))
             .unwrap_or_else(|| self.undefined())
+    }
+
+    fn promise_answer(&mut self, call: u64) -> Option<Value<'js>> {
+        let Ok((promise, fulfil, reject)) = Promise::new(&self.context) else {
+            self.context.catch();
+            return None;
+        };
+        let settlers = [fulfil, reject].map(|settler| Persistent::save(&self.context, settler));
+        self.shared.answers.borrow_mut().insert(call, settlers);
+        Some(promise.into_value())
+    }
+
+    fn settle_answer(
+        &mut self,
+        call: u64,
+        answer: Result<Value<'js>, Value<'js>>,
+    ) -> Result<(), Abrupt<Value<'js>>> {
+        let settlers = self.shared.answers.borrow_mut().remove(&call);
+        let Some([fulfil, reject]) = settlers else {
+            return Ok(());
+        };
+        let (settler, value) = match answer {
+            Ok(value) => (fulfil, value),
+            Err(reason) => (reject, reason),
+        };
+        let settled = settler
+            .restore(&self.context)
+            .and_then(|settler| settler.call::<_, ()>((value,)));
+        settled.map_err(|_| self.abrupt())
     }
 
     fn overwrite(&mut self, buffer: &Value<'js>, bytes: &[u8]) {
