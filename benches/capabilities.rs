@@ -5,13 +5,13 @@
 //! `cargo bench --bench capabilities -- WORD` runs the rows whose name contains the word.
 //!
 //! Targets: in process at most 2 times the channel, in a worker at most 2 times the socket more than that. Pinned to one
-//! processor, beside a channel of 11.8 us: Python 19, QuickJS 16 to 17, boa 22 to 25 in process (target 24); in a worker 62 to 81
-//! where 49 were wanted. Where the time goes there, by `perf`: the tender spends 75 to 78 % in the kernel and the thread that hands
-//! the answer over 82 %, half of that in waking and switching threads; Python's own thread 45 % there and 24 % in libpython. There
-//! are six switches: engine, tender, host function, tender, presser, engine.
+//! processor, beside a channel of 11.8 us: Python 19 to 22, QuickJS 16 to 17, boa 22 to 25 in process (target 24); in a worker
+//! 63 to 81 where 49 were wanted. Where the time goes there, by `perf`: the tender spends 75 to 78 % in the kernel and the thread
+//! that hands the answer over 82 %, half of that in waking and switching threads; Python's own thread 45 % there and 24 % in
+//! libpython. A call goes through five switches: from the engine to the tender, the host function, the tender, the presser and back.
 //!
-//! The promise of an answer is made and settled by the engine itself. With one that the prelude made (`new Promise`, a `Map` of those who
-//! wait, a function that settles) a call on boa took 33, and on QuickJS 19, beside a channel of 9.6.
+//! The promise of an answer is made and settled by the engine itself. With one that the prelude made (`new Promise`, a `Map` of
+//! those who wait, a function that settles) a call on boa took 33, and on QuickJS 19, beside a channel of 9.6.
 #![expect(clippy::expect_used, reason = "a bench that cannot go on ends")]
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 

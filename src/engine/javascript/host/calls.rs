@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Thread;
 
@@ -28,6 +29,12 @@ pub(in crate::engine::javascript) struct Calls {
 pub(in crate::engine::javascript) struct OpenCall {
     pub(in crate::engine::javascript) capability: String,
     pub(in crate::engine::javascript) action: String,
+}
+
+impl fmt::Display for OpenCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.capability, self.action)
+    }
 }
 
 struct Answers {
@@ -82,7 +89,7 @@ impl Calls {
         match self.arguments(realm, &call, parameters) {
             Ok(arguments) => self.send(number, call, arguments),
             Err(problem) => {
-                let text = format!("{}.{}() {problem}", call.capability, call.action);
+                let text = format!("{call}() {problem}");
                 let error = realm.error(ErrorClass::TypeError, &text);
                 // Rejecting runs nothing that could end.
                 let _ = realm.settle_answer(number, Err(error));
@@ -152,9 +159,7 @@ impl Calls {
 
     /// The function that has been waited for longest.
     pub(in crate::engine::javascript) fn oldest(&self) -> Option<String> {
-        let open = self.open.borrow();
-        let call = open.values().next()?;
-        Some(format!("{}.{}", call.capability, call.action))
+        self.open.borrow().values().next().map(OpenCall::to_string)
     }
 
     /// The cell has ended, and with it its calls; each has its answer afterwards.
