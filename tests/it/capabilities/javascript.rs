@@ -165,6 +165,27 @@ fn calls_that_a_cell_leaves_are_cancelled() {
 }
 
 #[test]
+fn an_answer_whose_then_is_the_programs_own_is_settled_and_can_be_stopped() {
+    everywhere(|_, session| {
+        let code = "
+            Object.defineProperty(Object.prototype, 'then', { get() { throw new Error('mine') }, configurable: true });
+            let told = 'nothing';
+            try { await tools.echo({ a: 1 }) } catch (error) { told = error.message }
+            delete Object.prototype.then;
+            return told";
+        assert_eq!(value(&session.cell(code)), "\"mine\"");
+        let code = "
+            Object.defineProperty(Object.prototype, 'then', { get() { while (true); }, configurable: true });
+            await tools.echo({ a: 1 })";
+        let outcome = session.cell_within(ms(500), code);
+        let failure = outcome.error.expect("a failure");
+        assert_eq!(failure.kind, warmcell::FailureKind::Timeout, "{failure:?}");
+        let code = "delete Object.prototype.then; return await tools.echo({ a: 1 })";
+        assert_eq!(value(&session.cell(code)), "{\"a\":1}");
+    });
+}
+
+#[test]
 fn a_name_that_a_cell_takes_is_back_after_a_reset() {
     everywhere(|_, session| {
         assert!(session.cell("const tools = 1").ok);
